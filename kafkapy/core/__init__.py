@@ -1,0 +1,1 @@
+"""Words every layer shares. Nothing here imports anything else of kafkapy."""

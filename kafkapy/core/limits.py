@@ -1,0 +1,21 @@
+"""Every bound on one page, with its reason.
+
+What a client or a file says about a length is believed only up to these. Limits that an
+operator sets (socket.request.max.bytes, message.max.bytes ...) live in broker/config.
+"""
+
+from typing import Final
+
+# Kafka's own: a topic name becomes a directory name, with "-<partition>" and a suffix.
+MAX_TOPIC_NAME_LENGTH: Final = 249
+
+# A decompressed batch larger than this is a bomb, not data: Kafka's largest frame
+# (socket.request.max.bytes, 100 MiB) holding text compresses at most a few times.
+MAX_DECOMPRESSED_BATCH_BYTES: Final = 512 * 1024 * 1024
+
+# Requests of one connection that may be in the works at once. Kafka works on one; five is
+# what idempotent clients keep in flight, the rest is room for other pipelines.
+MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION: Final = 64
+
+# Batches a producer may retry and still be recognised: max.in.flight of idempotent clients.
+PRODUCER_BATCHES_REMEMBERED: Final = 5

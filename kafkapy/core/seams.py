@@ -1,0 +1,128 @@
+"""The four seams between the core and the world: Clock, Disk, Network, Rng.
+
+Everything from `broker` down reaches time, files, peers and chance through these and
+nothing else. `server` implements them with Trio and the operating system, `sim` with a
+virtual clock, a disk that tears and loses what was not flushed, and a seeded generator.
+
+All callbacks run on the loop, one at a time: code behind the seams needs no locks.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+from uuid import UUID
+
+from kafkapy.core.errors import DiskFailed
+from kafkapy.core.ids import NodeId
+from kafkapy.core.time import Instant
+
+Bytes = bytes | bytearray | memoryview
+Callback = Callable[[], None]
+Flushed = Callable[[DiskFailed | None], None]
+
+
+class Timer(Protocol):
+    """A call that was asked for with `Clock.call_at`."""
+
+    def cancel(self) -> None: ...
+
+
+class Clock(Protocol):
+    def now(self) -> Instant: ...
+
+    def call_at(self, when: Instant, then: Callback) -> Timer: ...
+
+    def call_soon(self, then: Callback) -> None:
+        """Run `then` after what is ready now: long work yields between its slices so."""
+
+
+class FileSlice(Protocol):
+    """A range of a file that a response carries; the file stays open until `release`."""
+
+    length: int
+
+    def read(self) -> bytes: ...
+
+    def release(self) -> None: ...
+
+
+class File(Protocol):
+    """One file, named once. The operating system's handle behind it may come and go.
+
+    `append` writes all buffers or raises DiskFailed with the size as it was before.
+    """
+
+    path: str
+
+    @property
+    def size(self) -> int: ...
+
+    def append(self, buffers: Sequence[Bytes]) -> None: ...
+
+    def read(self, position: int, length: int) -> bytes:
+        """Up to `length` bytes; fewer only at the end of the file."""
+
+    def slice(self, position: int, length: int) -> FileSlice: ...
+
+    def truncate(self, size: int) -> None: ...
+
+    def flush(self, then: Flushed) -> None:
+        """Make what is written so far durable, off the loop; `then` runs on the loop."""
+
+    def flush_now(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Disk(Protocol):
+    """Paths are absolute strings. A missing file is FileNotFoundError; all else DiskFailed."""
+
+    def open(self, path: str, *, create: bool = False) -> File: ...
+
+    def read_file(self, path: str) -> bytes: ...
+
+    def write_file(self, path: str, data: bytes) -> None:
+        """Replace a small file whole: temporary name, flush, rename, flush of the directory."""
+
+    def list(self, directory: str) -> list[str]:
+        """Names (not paths) in `directory`, sorted."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def is_directory(self, path: str) -> bool: ...
+
+    def size(self, path: str) -> int: ...
+
+    def modified_ms(self, path: str) -> Instant: ...
+
+    def set_modified_ms(self, path: str, when: Instant) -> None: ...
+
+    def make_directory(self, path: str) -> None: ...
+
+    def rename(self, old: str, new: str) -> None: ...
+
+    def remove(self, path: str) -> None: ...
+
+    def remove_tree(self, directory: str) -> None: ...
+
+    def flush_directory(self, directory: str) -> None: ...
+
+    def space(self, directory: str) -> tuple[int, int]:
+        """Total and usable bytes of the volume that holds `directory`."""
+
+
+Answered = Callable[[Any | Exception], None]
+
+
+class Network(Protocol):
+    """Calls to other nodes. `then` gets the decoded response, or the exception."""
+
+    def call(
+        self, node: NodeId, api_key: int, version: int, body: Any, timeout_ms: int, then: Answered
+    ) -> None: ...
+
+
+class Rng(Protocol):
+    def below(self, limit: int) -> int:
+        """A whole number in [0, limit)."""
+
+    def uuid(self) -> UUID: ...

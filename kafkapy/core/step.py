@@ -1,0 +1,60 @@
+"""Decide, then apply: how every coordinator changes its mind.
+
+    event, now --> decide --> Step --> records appended, committed --> apply --> reply
+                   (reads)                                            (writes)
+
+A machine's state is a fold over its records. `decide` reads the state and says what
+should become true; `apply` is the only writer and never fails. The runtime appends
+`records` (all or none), applies records and notes, and lets the replies out once the
+records are committed. A failed append or lost leadership drops the machine; the next
+leader replays. So no step is ever undone.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Generic, Protocol, TypeVar
+
+from kafkapy.core.time import Instant
+
+Rec = TypeVar("Rec")
+Reply = TypeVar("Reply")
+Event = TypeVar("Event", contravariant=True)
+
+NO_TIMERS: Mapping[Hashable, Instant | None] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[Rec, Reply]):
+    """What one event caused.
+
+    records  durable facts: appended all or none, then applied.
+    notes    soft facts: applied after the records, never written; lost with the leader.
+    reply    the answer to whoever asked, sent once `records` are committed.
+    park     instead of a reply: whoever asked waits under this key...
+    answers  ...until a later step answers that key, once *its* records are committed.
+    timers   arm (an Instant) or clear (None) the timer with this key; a timer that is
+             due comes back as the event `TimerFired(key)`.
+    """
+
+    records: tuple[Rec, ...] = ()
+    notes: tuple[Rec, ...] = ()
+    reply: Reply | None = None
+    park: Hashable | None = None
+    answers: tuple[tuple[Hashable, Reply], ...] = ()
+    timers: Mapping[Hashable, Instant | None] = field(default=NO_TIMERS)
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    """The timer armed under `key` is due."""
+
+    key: Hashable
+
+
+class Machine(Protocol[Event, Rec, Reply]):
+    def decide(self, event: Event, now: Instant) -> Step[Rec, Reply]:
+        """Read only: what should follow from `event`."""
+
+    def apply(self, record: Rec) -> None:
+        """The only writer of the machine's state; never fails."""
