@@ -12,7 +12,6 @@ leader replays. So no step is ever undone.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar
 
 from kafkapy.core.time import Instant
@@ -20,8 +19,6 @@ from kafkapy.core.time import Instant
 Rec = TypeVar("Rec")
 Reply = TypeVar("Reply")
 Event = TypeVar("Event", contravariant=True)
-
-NO_TIMERS: Mapping[Hashable, Instant | None] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,7 @@ class Step(Generic[Rec, Reply]):
     reply: Reply | None = None
     park: Hashable | None = None
     answers: tuple[tuple[Hashable, Reply], ...] = ()
-    timers: Mapping[Hashable, Instant | None] = field(default=NO_TIMERS)
+    timers: Mapping[Hashable, Instant | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
