@@ -1,0 +1,250 @@
+"""The four codecs of a record batch, in the framing that Kafka's clients use.
+
+    gzip    RFC 1952, members may be concatenated
+    snappy  xerial framing: magic, two versions, then {i32 size, raw block}*; readers
+            also meet one raw block without any framing (librdkafka, Go)
+    lz4     LZ4 frame: independent blocks of 64 KiB, no checksums, no content size
+    zstd    frames with or without a content size
+
+A compressed batch says nothing that may be believed about its size, so every reader
+counts what comes out and stops at `limit`: no bomb is unpacked before it is noticed.
+"""
+
+import zlib
+from collections.abc import Callable
+from enum import IntEnum
+from struct import Struct
+from typing import Final
+
+import lz4.frame
+import snappy
+import zstandard
+
+from kafkapy.core.errors import Corrupt
+from kafkapy.core.limits import MAX_DECOMPRESSED_BATCH_BYTES
+from kafkapy.core.seams import Bytes
+
+
+class Codec(IntEnum):
+    """Bits 0-2 of a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+def compress(codec: Codec, data: Bytes, level: int | None = None) -> bytes:
+    """`level` None is Kafka's default of the codec; snappy has no levels."""
+    return _COMPRESS[codec](data, level)
+
+
+def decompress(codec: Codec, data: Bytes, limit: int = MAX_DECOMPRESSED_BATCH_BYTES) -> bytes:
+    """All of `data` unpacked; Corrupt if it is broken, cut short or more than `limit`."""
+    return _DECOMPRESS[codec](data, limit)
+
+
+# -- none
+
+
+def _store(data: Bytes, level: int | None) -> bytes:
+    return bytes(data)
+
+
+def _fetch(data: Bytes, limit: int) -> bytes:
+    if len(data) > limit:
+        raise _too_large(limit)
+    return bytes(data)
+
+
+# -- gzip
+
+_GZIP_WINDOW: Final = 31  # 15 bits of window, plus 16: a gzip header, not a zlib one
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+
+
+def _gzip(data: Bytes, level: int | None) -> bytes:
+    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, _GZIP_WINDOW)
+    return packer.compress(data) + packer.flush()
+
+
+def _gunzip(data: Bytes, limit: int) -> bytes:
+    parts: list[bytes] = []
+    left, rest = limit, data
+    while True:
+        member = zlib.decompressobj(_GZIP_WINDOW)
+        try:
+            part = member.decompress(rest, left + 1)
+        except zlib.error as error:
+            raise Corrupt(f"gzip: {error}") from error
+        left -= len(part)
+        if left < 0:
+            raise _too_large(limit)
+        parts.append(part)
+        if not member.eof:
+            raise Corrupt("gzip: cut short")
+        rest = member.unused_data
+        # Like Java's reader: what follows a member and is no member is not looked at.
+        if not rest.startswith(_GZIP_MAGIC):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+# -- snappy
+
+_XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+_XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4) + (1).to_bytes(4)
+_XERIAL_CHUNK: Final = 32 * 1024
+_SIZE: Final = Struct(">i")
+# The densest element of a block copies 64 bytes and takes 3.
+_SNAPPY_MOST_PER_BYTE: Final = 22
+
+
+def _snap(data: Bytes, level: int | None) -> bytes:
+    view = memoryview(data)
+    parts = [_XERIAL_HEADER]
+    for start in range(0, len(view), _XERIAL_CHUNK):
+        block = snappy.compress(view[start : start + _XERIAL_CHUNK])
+        parts += (_SIZE.pack(len(block)), block)
+    return b"".join(parts)
+
+
+def _unsnap(data: Bytes, limit: int) -> bytes:
+    view = memoryview(data)
+    if bytes(view[:8]) != _XERIAL_MAGIC:
+        return _unsnap_block(view, limit, limit)
+    parts: list[bytes] = []
+    left, position, end = limit, len(_XERIAL_HEADER), len(view)
+    if end < position:
+        raise Corrupt("snappy: cut short in the xerial header")
+    while position < end:
+        if position + 4 > end:
+            raise Corrupt("snappy: cut short before a chunk")
+        # Streams may be joined too: a whole header stands where a size was expected.
+        if bytes(view[position : position + 8]) == _XERIAL_MAGIC:
+            position += len(_XERIAL_HEADER)
+            continue
+        (size,) = _SIZE.unpack_from(view, position)
+        position += 4
+        if not 0 <= size <= end - position:
+            raise Corrupt(f"snappy: a chunk of {size} bytes with {end - position} left")
+        part = _unsnap_block(view[position : position + size], left, limit)
+        left -= len(part)
+        parts.append(part)
+        position += size
+    return b"".join(parts)
+
+
+def _unsnap_block(block: memoryview, left: int, limit: int) -> bytes:
+    claimed = shift = 0
+    for byte in block[:5]:
+        claimed |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    else:
+        raise Corrupt("snappy: no size before the block")
+    if claimed > left:
+        raise _too_large(limit)
+    if claimed > _SNAPPY_MOST_PER_BYTE * len(block):
+        raise Corrupt(f"snappy: {len(block)} bytes claim to hold {claimed}")
+    try:
+        unpacked: bytes = snappy.uncompress(block)
+    except snappy.UncompressError as error:
+        raise Corrupt(f"snappy: {error}") from error
+    return unpacked
+
+
+# -- lz4
+
+_LZ4_FAST: Final = 9  # Kafka's default, which means "the fast compressor", not level 9
+_LZ4_HIGH_MIN: Final = 3  # below it the library would use the fast compressor
+_LZ4_HIGH_MAX: Final = 12
+
+
+def _lz4(data: Bytes, level: int | None) -> bytes:
+    if level is None or level == _LZ4_FAST:
+        level = 0
+    else:
+        level = min(max(level, _LZ4_HIGH_MIN), _LZ4_HIGH_MAX)
+    packed: bytes = lz4.frame.compress(
+        data,
+        compression_level=level,
+        block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+        block_linked=False,
+        store_size=False,
+    )
+    return packed
+
+
+def _unlz4(data: Bytes, limit: int) -> bytes:
+    frame = lz4.frame.LZ4FrameDecompressor()
+    try:
+        unpacked: bytes = frame.decompress(data, max_length=limit + 1)
+    except (RuntimeError, EOFError) as error:
+        raise Corrupt(f"lz4: {error}") from error
+    if len(unpacked) > limit:
+        raise _too_large(limit)
+    if not frame.eof:
+        raise Corrupt("lz4: cut short")
+    return unpacked
+
+
+# -- zstd
+
+_ZSTD_LEVEL: Final = 3
+_ZSTD_MAX_WINDOW: Final = 1 << 27  # what every zstd library accepts unasked
+# Four bytes of input can be one block of 128 KiB. Fed in pieces of `left / 32768` bytes,
+# what comes out of one piece is at most what may still come out (or 2 MiB).
+_ZSTD_MOST_PER_BYTE: Final = 32 * 1024
+_ZSTD_PIECES: Final = (64, 16 * 1024)
+
+
+def _zstd(data: Bytes, level: int | None) -> bytes:
+    return zstandard.ZstdCompressor(_ZSTD_LEVEL if level is None else level).compress(data)
+
+
+def _unzstd(data: Bytes, limit: int) -> bytes:
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
+    parts: list[bytes] = []
+    left, rest = limit, memoryview(data)
+    smallest, largest = _ZSTD_PIECES
+    while True:
+        frame = unpacker.decompressobj()
+        while not frame.eof:
+            if not rest:
+                raise Corrupt("zstd: cut short")
+            piece = min(max(left // _ZSTD_MOST_PER_BYTE, smallest), largest)
+            try:
+                part = frame.decompress(rest[:piece])
+            except zstandard.ZstdError as error:
+                raise Corrupt(f"zstd: {error}") from error
+            left -= len(part)
+            if left < 0:
+                raise _too_large(limit)
+            parts.append(part)
+            rest = rest[piece:]
+        taken = len(data) - len(rest) - len(frame.unused_data)
+        rest = memoryview(data)[taken:]
+        if not rest:
+            return b"".join(parts)
+
+
+def _too_large(limit: int) -> Corrupt:
+    return Corrupt(f"a batch of more than {limit} bytes when unpacked")
+
+
+_COMPRESS: Final[dict[Codec, Callable[[Bytes, int | None], bytes]]] = {
+    Codec.NONE: _store,
+    Codec.GZIP: _gzip,
+    Codec.SNAPPY: _snap,
+    Codec.LZ4: _lz4,
+    Codec.ZSTD: _zstd,
+}
+_DECOMPRESS: Final[dict[Codec, Callable[[Bytes, int], bytes]]] = {
+    Codec.NONE: _fetch,
+    Codec.GZIP: _gunzip,
+    Codec.SNAPPY: _unsnap,
+    Codec.LZ4: _unlz4,
+    Codec.ZSTD: _unzstd,
+}
