@@ -1,0 +1,88 @@
+# Every target sets up what it needs. Only python3.11+ must be there; what else a target
+# could use (Java and Maven, Go, Node, Docker) it names when it has to leave a part out.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet install -c constraints.txt
+LISTEN ?= 127.0.0.1:9092
+DATA   ?= ./data
+SEED   ?= 1
+
+.PHONY: help run test unit check format compat compat-kafkapy bench bench-quick sim \
+        oracle oracle-start oracle-stop docs parts clean
+
+help:
+	@echo "make run            serve on $(LISTEN) with data under $(DATA)"
+	@echo "make test           unit tests, then real clients against kafkapy"
+	@echo "make check          ruff, mypy --strict, import contracts"
+	@echo "make compat         real clients against Apache Kafka and kafkapy; docs/COMPAT.md"
+	@echo "make bench          side by side with Apache Kafka (bench-quick: the short form)"
+	@echo "make sim SEED=n     one seeded run of the simulated cluster"
+	@echo "make oracle-start   Apache Kafka on 127.0.0.1:19092 (oracle-stop ends it)"
+	@echo "make parts          what this machine can run, and what it cannot and why"
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit("kafkapy needs Python 3.11 or newer; this is " + sys.version.split()[0] + " (set PYTHON=...)" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.python pyproject.toml constraints.txt
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.run
+
+run: $(VENV)/.run
+	$(BIN)/kafkapy serve --listen $(LISTEN) --data $(DATA)
+
+parts: $(VENV)/.python
+	@$(BIN)/python scripts/parts
+
+unit: $(VENV)/.dev
+	$(BIN)/python -m pytest tests -n auto --dist loadfile
+
+test: $(VENV)/.dev
+	@$(BIN)/python scripts/parts --prepare
+	$(BIN)/python -m pytest tests -n auto --dist loadfile
+	$(BIN)/python -m pytest compat_tests --target kafkapy -n auto -m "not slow"
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --cache-dir $(VENV)/.import_linter_cache
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+compat: $(VENV)/.dev
+	@$(BIN)/python scripts/parts --prepare
+	$(BIN)/python -m pytest compat_tests --target both -n auto; \
+	  status=$$?; $(BIN)/python -m compat_tests.report --print; exit $$status
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m compat_tests.report
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m bench
+
+bench-quick: $(VENV)/.dev
+	$(BIN)/python -m bench --quick
+
+sim: $(VENV)/.dev
+	$(BIN)/python -m kafkapy.sim --seed $(SEED)
+
+oracle: $(VENV)/.python
+	$(BIN)/python scripts/oracle fetch
+
+oracle-start: oracle
+	$(BIN)/python scripts/oracle start
+
+oracle-stop: $(VENV)/.python
+	$(BIN)/python scripts/oracle stop
+
+clean:
+	rm -rf $(VENV) .compat build *.egg-info

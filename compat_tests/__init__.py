@@ -1,0 +1,1 @@
+"""Real clients against two targets: Apache Kafka, which is right, and kafkapy."""
