@@ -1,0 +1,263 @@
+"""What a transaction shard can be asked or told, its answers, and its facts.
+
+Events and answers never carry a request's version: handlers translate (and rename errors
+for old clients). An answer names its error instead of being raised, because some errors
+are answers of a step that did write: whoever fences a producer is told
+CONCURRENT_TRANSACTIONS once the abort is durable.
+
+Producer ids come from the controller, which takes time. A step that turns out to need one
+changes nothing and answers `ProducerIdWanted`; the asker fetches one and asks again with it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kafkapy.core.errors import ErrorCode
+from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+from kafkapy.txn.states import TransactionState
+from kafkapy.txn.transaction import NOT_STARTED, TV_0, Transaction
+
+# --- facts ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLogged:
+    """A transactional id stands like this now."""
+
+    transaction: Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionForgotten:
+    """A transactional id was not used for so long that it is as if it never was."""
+
+    transactional_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsMarked:
+    """Soft: these partitions have their marker. Lost with the leader, which sends all again."""
+
+    transactional_id: str
+    partitions: frozenset[TopicPartition]
+
+
+Fact = TransactionLogged | TransactionForgotten | PartitionsMarked
+
+# --- events -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdAndEpoch:
+    producer_id: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class InitProducerId:
+    """Give this id's producer an epoch of its own; abort what an earlier one left open."""
+
+    transactional_id: str
+    timeout_ms: int
+    expected: ProducerIdAndEpoch | None = None
+    fresh_producer_id: int = NO_PRODUCER_ID
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitions:
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    partitions: frozenset[TopicPartition]
+    client_version: int = TV_0
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyPartitions:
+    """A broker asks before it appends: does this open transaction hold these partitions?"""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    partitions: frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class EndTransaction:
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    client_version: int = TV_0
+    fresh_producer_id: int = NO_PRODUCER_ID
+
+
+@dataclass(frozen=True, slots=True)
+class AbortTimedOut:
+    """Fence the producer of a transaction that `FindTimedOut` named, if it is still open."""
+
+    transactional_id: str
+    fresh_producer_id: int = NO_PRODUCER_ID
+
+
+@dataclass(frozen=True, slots=True)
+class MarkersWritten:
+    """These partitions have the marker of this producer epoch (or do not need one)."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    partitions: frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class ResumePrepared:
+    """The shard was loaded: which markers does it owe?"""
+
+
+@dataclass(frozen=True, slots=True)
+class FindTimedOut:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetExpired:
+    """Forget ids that were at rest for longer than transactional.id.expiration.ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTransaction:
+    transactional_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListTransactions:
+    """Empty filters and a negative duration let everything through."""
+
+    states: frozenset[TransactionState] | None = None
+    producer_ids: frozenset[int] = frozenset()
+    longer_than_ms: int = -1
+
+
+Event = (
+    InitProducerId
+    | AddPartitions
+    | VerifyPartitions
+    | EndTransaction
+    | AbortTimedOut
+    | MarkersWritten
+    | ResumePrepared
+    | FindTimedOut
+    | ForgetExpired
+    | DescribeTransaction
+    | ListTransactions
+)
+
+# --- answers ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MarkersDue:
+    """A prepared transaction owes these partitions a marker. Durable when it is answered."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    partitions: frozenset[TopicPartition]
+    transaction_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdWanted:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerInitialised:
+    """`markers`: what an earlier producer's transaction, aborted just now, owes."""
+
+    error: ErrorCode
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    markers: MarkersDue | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsAdded:
+    error: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsVerified:
+    errors: Mapping[TopicPartition, ErrorCode]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEnded:
+    """The id and epoch are for the client's next transaction (protocol v2)."""
+
+    error: ErrorCode
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    markers: MarkersDue | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MarkersNoted:
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedFound:
+    markers: tuple[MarkersDue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOutFound:
+    transactional_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiredForgotten:
+    count: int
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionDescribed:
+    error: ErrorCode
+    transactional_id: str
+    label: str = ""
+    timeout_ms: int = 0
+    started_ms: int = NOT_STARTED
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    partitions: frozenset[TopicPartition] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionListed:
+    transactional_id: str
+    producer_id: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionsListed:
+    transactions: tuple[TransactionListed, ...]
+
+
+Reply = (
+    ProducerIdWanted
+    | ProducerInitialised
+    | PartitionsAdded
+    | PartitionsVerified
+    | TransactionEnded
+    | MarkersNoted
+    | PreparedFound
+    | TimedOutFound
+    | ExpiredForgotten
+    | TransactionDescribed
+    | TransactionsListed
+)

@@ -1,0 +1,62 @@
+"""Markers: what a prepared transaction still owes, and when it is complete (FORMATS 9.3).
+
+    PrepareCommit {a-0, b-1}  --MarkersWritten {a-0}-->  {b-1}  --{b-1}-->  CompleteCommit
+
+Which partitions have theirs is soft state: a coordinator that reloads sends every marker
+again. A partition that gets one twice appends it twice, which hurts nobody: no transaction
+is open there any more.
+"""
+
+from collections.abc import Iterable
+
+from kafkapy.core.step import Step
+from kafkapy.core.time import Instant
+from kafkapy.txn.events import (
+    Fact,
+    MarkersDue,
+    MarkersNoted,
+    MarkersWritten,
+    PartitionsMarked,
+    PreparedFound,
+    Reply,
+    TransactionLogged,
+)
+from kafkapy.txn.states import TransactionState
+from kafkapy.txn.transaction import Transaction, completed
+
+
+def due(transaction: Transaction) -> MarkersDue:
+    assert transaction.state.is_prepared, transaction
+    return MarkersDue(
+        transaction.transactional_id,
+        transaction.producer_id,
+        transaction.producer_epoch,
+        transaction.state is TransactionState.PREPARE_COMMIT,
+        transaction.partitions,
+        transaction.client_version,
+    )
+
+
+def decide_written(
+    event: MarkersWritten, transaction: Transaction | None, now: Instant
+) -> Step[Fact, Reply]:
+    if (
+        transaction is None
+        or not transaction.state.is_prepared
+        or event.producer_id != transaction.producer_id
+        or event.producer_epoch != transaction.producer_epoch
+    ):
+        # Of a transaction that was completed meanwhile: this answer was sent twice or late.
+        return Step(reply=MarkersNoted(is_complete=True))
+    if event.partitions >= transaction.partitions:
+        return Step(
+            records=(TransactionLogged(completed(transaction, now)),),
+            reply=MarkersNoted(is_complete=True),
+        )
+    marked = PartitionsMarked(event.transactional_id, event.partitions)
+    return Step(notes=(marked,), reply=MarkersNoted(is_complete=False))
+
+
+def decide_resume(transactions: Iterable[Transaction]) -> Step[Fact, Reply]:
+    owed = (due(transaction) for transaction in transactions if transaction.state.is_prepared)
+    return Step(reply=PreparedFound(tuple(owed)))
