@@ -48,9 +48,10 @@ def control_type(key: bytes | None) -> ControlRecordType:
     version, kind = _KEY.unpack_from(key)
     if version < 0:
         raise Corrupt(f"a control record of version {version}")
-    if kind in ControlRecordType:
+    try:
         return ControlRecordType(kind)
-    return ControlRecordType.UNKNOWN
+    except ValueError:
+        return ControlRecordType.UNKNOWN
 
 
 def read_marker(batch: Bytes) -> EndTransactionMarker | None:
