@@ -49,6 +49,34 @@ class TimerFired:
     key: Hashable
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Event: the log is replayed and this node leads. Arm the timers the state asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transactional(Generic[Rec]):
+    """A record that belongs to a producer's open transaction: it counts from the marker on.
+
+    The records of one step are all transactional, of one producer, or none is.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    record: Rec
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEnded:
+    """The marker: what the producer's open transaction wrote here now counts, or never will."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    is_committed: bool
+    transaction_version: int = 0
+
+
 class Machine(Protocol[Event, Rec, Reply]):
     def decide(self, event: Event, now: Instant) -> Step[Rec, Reply]:
         """Read only: what should follow from `event`."""

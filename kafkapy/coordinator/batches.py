@@ -1,0 +1,126 @@
+"""Records of a step <-> the one batch they travel in.
+
+plain step          one batch, no producer
+transactional step  one batch, transactional bit, the producer's id and epoch, sequence -1
+TransactionEnded    one control batch: the marker
+"""
+
+from collections.abc import Iterator, Sequence
+from struct import Struct
+from typing import Any, Final, NamedTuple, TypeVar
+
+from kafkapy.coordinator.shard_log import RecordCodec
+from kafkapy.core.step import Transactional, TransactionEnded
+from kafkapy.core.time import Instant
+from kafkapy.protocol.batch import (
+    BatchHeader,
+    Codec,
+    NewRecord,
+    Record,
+    batches,
+    build_batch,
+    records,
+)
+
+Rec = TypeVar("Rec")
+
+ABORT: Final = 0
+COMMIT: Final = 1
+_CONTROL_KEY: Final = Struct(">hh")
+_MARKER: Final = Struct(">hi")
+
+
+class Found(NamedTuple):
+    """One offset of the log: what to apply there, if anything."""
+
+    end_offset: int
+    record: Any | None
+    is_unknown: bool = False
+
+
+def build(
+    step_records: Sequence[Any], codec: RecordCodec[Any], now: Instant, compression: Codec
+) -> bytes:
+    """The batch of one step's records; they are all of one kind (core/step.py)."""
+    first = step_records[0]
+    if isinstance(first, TransactionEnded):
+        assert len(step_records) == 1, ("a marker travels alone", step_records)
+        return _marker(first, now)
+    if isinstance(first, Transactional):
+        return build_batch(
+            [_new_record(codec, _of_producer(record, first), now) for record in step_records],
+            codec=compression,
+            producer_id=first.producer_id,
+            producer_epoch=first.producer_epoch,
+            is_transactional=True,
+        )
+    return build_batch(
+        [_new_record(codec, record, now) for record in step_records], codec=compression
+    )
+
+
+def read(data: bytes, codec: RecordCodec[Any], from_offset: int) -> Iterator[Found]:
+    """What the whole batches in `data` hold, from `from_offset` on.
+
+    Each batch ends with where the next one begins: compaction may have taken its tail.
+    """
+    view = memoryview(data)
+    for position, header in batches(view):
+        if header.last_offset < from_offset:
+            continue
+        for entry in records(view[position : position + header.size]):
+            if entry.offset >= from_offset:
+                yield _found(entry, header, codec)
+        yield Found(header.next_offset, None)
+
+
+def _new_record(codec: RecordCodec[Any], record: Any, now: Instant) -> NewRecord:
+    key, value = codec.encode(record)
+    return NewRecord(key, value, now)
+
+
+def _of_producer(record: Any, first: Transactional[Any]) -> Any:
+    assert isinstance(record, Transactional), ("plain among transactional", record)
+    assert record.producer_id == first.producer_id, ("two producers in a step", record, first)
+    return record.record
+
+
+def _marker(ended: TransactionEnded, now: Instant) -> bytes:
+    key = _CONTROL_KEY.pack(0, COMMIT if ended.is_committed else ABORT)
+    value = _MARKER.pack(0, ended.coordinator_epoch)
+    return build_batch(
+        [NewRecord(key, value, now)],
+        producer_id=ended.producer_id,
+        producer_epoch=ended.producer_epoch,
+        is_transactional=True,
+        is_control=True,
+    )
+
+
+def _found(entry: Record, header: BatchHeader, codec: RecordCodec[Any]) -> Found:
+    end_offset = entry.offset + 1
+    if header.is_control:
+        return Found(end_offset, _read_marker(entry, header))
+    if entry.key is None:
+        return Found(end_offset, None, is_unknown=True)
+    record = codec.decode(entry.key, entry.value)
+    if record is None:
+        return Found(end_offset, None, is_unknown=True)
+    if header.is_transactional:
+        record = Transactional(header.producer_id, header.producer_epoch, record)
+    return Found(end_offset, record)
+
+
+def _read_marker(entry: Record, header: BatchHeader) -> TransactionEnded | None:
+    """Readers take longer values and higher versions than ours (FORMATS 2.4)."""
+    if entry.key is None or len(entry.key) < _CONTROL_KEY.size:
+        return None
+    _, kind = _CONTROL_KEY.unpack_from(entry.key)
+    if kind not in (ABORT, COMMIT):
+        return None
+    coordinator_epoch = -1
+    if entry.value is not None and len(entry.value) >= _MARKER.size:
+        _, coordinator_epoch = _MARKER.unpack_from(entry.value)
+    return TransactionEnded(
+        header.producer_id, header.producer_epoch, coordinator_epoch, kind == COMMIT
+    )

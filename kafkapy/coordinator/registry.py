@@ -1,0 +1,97 @@
+"""Keys and values of coordinator records, by the number in front of the key.
+
+    key    i16 record type, then the key's fields (never flexible)
+    value  i16 version, then the value's fields; a null value is a tombstone
+
+A record in memory is a pair `(key, value)` of the dataclasses that group/records.py and
+txn/records.py declare; its type is the type of its key (FORMATS section 4).
+"""
+
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from kafkapy.core.errors import Corrupt
+from kafkapy.protocol.codec import decoder, encoder
+
+_INT16 = struct.Struct(">h")
+
+Pair = tuple[Any, Any | None]
+
+
+class KeySchema(Protocol):
+    """What a key's class says about itself and about the value beside it."""
+
+    __record_type__: ClassVar[int]
+    __value_type__: ClassVar[type]
+    __value_versions__: ClassVar[range]
+
+
+class _RecordType(NamedTuple):
+    key_class: type
+    prefix: bytes
+    encode_key: Callable[[Any], bytes]
+    decode_key: Callable[[bytes, int], tuple[Any, int]]
+
+
+class Registry:
+    """The RecordCodec over one family of record types.
+
+    `written_version` says which version of a value is written; it may depend on the value
+    (an offset commit with an expire time is an old version) and on the features finalized.
+    """
+
+    def __init__(
+        self, key_classes: Iterable[type[KeySchema]], written_version: Callable[[Pair], int]
+    ) -> None:
+        self._written_version = written_version
+        self._by_number: dict[int, _RecordType] = {}
+        self._by_class: dict[type, _RecordType] = {}
+        self._value_encoders: dict[tuple[type, int], Callable[[Any], bytes]] = {}
+        self._value_decoders: dict[tuple[type, int], Callable[[bytes, int], tuple[Any, int]]] = {}
+        for key_class in key_classes:
+            number = key_class.__record_type__
+            row = _RecordType(
+                key_class, _INT16.pack(number), encoder(key_class, 0), decoder(key_class, 0)
+            )
+            self._by_number[number] = row
+            self._by_class[key_class] = row
+
+    def encode(self, record: Pair) -> tuple[bytes, bytes | None]:
+        key, value = record
+        row = self._by_class[type(key)]
+        encoded_key = row.prefix + row.encode_key(key)
+        if value is None:
+            return encoded_key, None
+        version = self._written_version(record)
+        which = (type(value), version)
+        encode_value = self._value_encoders.get(which)
+        if encode_value is None:
+            encode_value = self._value_encoders[which] = encoder(type(value), version)
+        return encoded_key, _INT16.pack(version) + encode_value(value)
+
+    def decode(self, key: bytes, value: bytes | None) -> Pair | None:
+        if len(key) < 2:
+            raise Corrupt(f"a record key of {len(key)} bytes")
+        (number,) = _INT16.unpack_from(key)
+        row = self._by_number.get(number)
+        if row is None:
+            return None
+        decoded_key, _ = row.decode_key(key, 2)
+        if value is None:
+            return decoded_key, None
+        return decoded_key, self._decode_value(row.key_class, value)
+
+    def _decode_value(self, key_class: type[Any], value: bytes) -> Any:
+        if len(value) < 2:
+            raise Corrupt(f"a value of {len(value)} bytes under {key_class.__name__}")
+        (version,) = _INT16.unpack_from(value)
+        if version not in key_class.__value_versions__:
+            raise Corrupt(f"value version {version} under {key_class.__name__}")
+        which = (key_class, version)
+        decode_value = self._value_decoders.get(which)
+        if decode_value is None:
+            decode_value = decoder(key_class.__value_type__, version)
+            self._value_decoders[which] = decode_value
+        decoded, _ = decode_value(value, 2)
+        return decoded
