@@ -31,15 +31,13 @@ from kafkapy.core.step import Step
 from kafkapy.core.time import Instant
 from kafkapy.txn.events import (
     AbortTimedOut,
+    EndDecided,
     EndTransaction,
     Fact,
-    MarkersDue,
     ProducerIdWanted,
     Reply,
-    TransactionEnded,
     TransactionLogged,
 )
-from kafkapy.txn.markers import due
 from kafkapy.txn.states import TransactionState
 from kafkapy.txn.transaction import (
     LAST_USABLE_EPOCH,
@@ -68,14 +66,13 @@ def decide(
 def decide_timed_out(
     event: AbortTimedOut, transaction: Transaction | None, now: Instant, server_version: int
 ) -> Step[Fact, Reply]:
-    """Fence the producer that took too long. Nobody waits for the answer but the markers."""
+    """Fence the producer that took too long. It will hear of it when it comes back."""
     if transaction is None or not is_timed_out(transaction, now):
         return _refused(ErrorCode.INVALID_TXN_STATE)
     prepared = fence(transaction, event.fresh_producer_id, server_version, now)
     if prepared is None:
         return Step(reply=ProducerIdWanted())
-    answer = TransactionEnded(ErrorCode.NONE, markers=due(prepared))
-    return Step(records=(TransactionLogged(prepared),), reply=answer)
+    return Step(records=(TransactionLogged(prepared),), reply=EndDecided(ErrorCode.NONE))
 
 
 def is_timed_out(transaction: Transaction, now: Instant) -> bool:
@@ -107,10 +104,9 @@ def _decide_v1(event: EndTransaction, transaction: Transaction, now: Instant) ->
         return _refused(ErrorCode.CONCURRENT_TRANSACTIONS)
     if transaction.state is _S.ONGOING:
         prepared = prepared_v1(transaction, _prepare(event), now)
-        answer = TransactionEnded(ErrorCode.NONE, markers=due(prepared))
-        return Step(records=(TransactionLogged(prepared),), reply=answer)
+        return Step(records=(TransactionLogged(prepared),), reply=EndDecided(ErrorCode.NONE))
     if _OUTCOME_OF.get(transaction.state) is event.committed:
-        return Step(reply=TransactionEnded(ErrorCode.NONE))
+        return Step(reply=EndDecided(ErrorCode.NONE))
     return _refused(ErrorCode.INVALID_TXN_STATE)
 
 
@@ -142,7 +138,7 @@ def _decide_v2(event: EndTransaction, transaction: Transaction, now: Instant) ->
     )
     if prepared is None:
         return Step(reply=ProducerIdWanted())
-    return Step(records=(TransactionLogged(prepared),), reply=_next_of(prepared, due(prepared)))
+    return Step(records=(TransactionLogged(prepared),), reply=_next_of(prepared))
 
 
 def _prepare(event: EndTransaction) -> TransactionState:
@@ -163,14 +159,12 @@ def _bumped(
     return prepared_v2(transaction, state, fresh_producer_id, client_version, now)
 
 
-def _next_of(transaction: Transaction, markers: MarkersDue | None = None) -> TransactionEnded:
+def _next_of(transaction: Transaction) -> EndDecided:
     """What the client's next transaction runs under: it may start before this completes."""
     if transaction.next_producer_id != NO_PRODUCER_ID:
-        return TransactionEnded(ErrorCode.NONE, transaction.next_producer_id, 0, markers)
-    return TransactionEnded(
-        ErrorCode.NONE, transaction.producer_id, transaction.producer_epoch, markers
-    )
+        return EndDecided(ErrorCode.NONE, transaction.next_producer_id, 0)
+    return EndDecided(ErrorCode.NONE, transaction.producer_id, transaction.producer_epoch)
 
 
 def _refused(error: ErrorCode) -> Step[Fact, Reply]:
-    return Step(reply=TransactionEnded(error))
+    return Step(reply=EndDecided(error))

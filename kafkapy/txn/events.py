@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+from kafkapy.core.step import Loaded, TimerFired
 from kafkapy.txn.states import TransactionState
 from kafkapy.txn.transaction import NOT_STARTED, TV_0, Transaction
 
@@ -111,11 +112,6 @@ class MarkersWritten:
 
 
 @dataclass(frozen=True, slots=True)
-class ResumePrepared:
-    """The shard was loaded: which markers does it owe?"""
-
-
-@dataclass(frozen=True, slots=True)
 class FindTimedOut:
     pass
 
@@ -146,26 +142,15 @@ Event = (
     | EndTransaction
     | AbortTimedOut
     | MarkersWritten
-    | ResumePrepared
     | FindTimedOut
     | ForgetExpired
     | DescribeTransaction
     | ListTransactions
+    | Loaded
+    | TimerFired
 )
 
 # --- answers ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class MarkersDue:
-    """A prepared transaction owes these partitions a marker. Durable when it is answered."""
-
-    transactional_id: str
-    producer_id: int
-    producer_epoch: int
-    committed: bool
-    partitions: frozenset[TopicPartition]
-    transaction_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +160,9 @@ class ProducerIdWanted:
 
 @dataclass(frozen=True, slots=True)
 class ProducerInitialised:
-    """`markers`: what an earlier producer's transaction, aborted just now, owes."""
-
     error: ErrorCode
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_PRODUCER_EPOCH
-    markers: MarkersDue | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,23 +176,17 @@ class PartitionsVerified:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionEnded:
+class EndDecided:
     """The id and epoch are for the client's next transaction (protocol v2)."""
 
     error: ErrorCode
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_PRODUCER_EPOCH
-    markers: MarkersDue | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MarkersNoted:
     is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedFound:
-    markers: tuple[MarkersDue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +229,8 @@ Reply = (
     | ProducerInitialised
     | PartitionsAdded
     | PartitionsVerified
-    | TransactionEnded
+    | EndDecided
     | MarkersNoted
-    | PreparedFound
     | TimedOutFound
     | ExpiredForgotten
     | TransactionDescribed

@@ -29,7 +29,6 @@ from kafkapy.txn.events import (
     Reply,
     TransactionLogged,
 )
-from kafkapy.txn.markers import due
 from kafkapy.txn.states import TransactionState
 from kafkapy.txn.transaction import LAST_USABLE_EPOCH, Transaction, initialised
 
@@ -91,8 +90,7 @@ def _fence_then_retry(
     prepared = fence(transaction, event.fresh_producer_id, server_version, now)
     if prepared is None:
         return Step(reply=_WANTED)
-    answer = ProducerInitialised(ErrorCode.CONCURRENT_TRANSACTIONS, markers=due(prepared))
-    return Step(records=(TransactionLogged(prepared),), reply=answer)
+    return Step(records=(TransactionLogged(prepared),), reply=_CONCURRENT)
 
 
 def _rotate(event: InitProducerId, transaction: Transaction, now: Instant) -> Step[Fact, Reply]:

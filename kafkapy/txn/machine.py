@@ -1,10 +1,10 @@
 """One partition of `__transaction_state` as a machine: decide reads, apply writes.
 
-    event --> decide --> Step(records, reply) --> appended, applied, committed --> reply out
-                                                                         MarkersDue in it?
-    every partition's leader <-- WriteTxnMarkers <-- broker/markers.py <---------+
-              |
-              +--> MarkersWritten --> ... --> the Complete record
+    event --> decide --> record --> appended and applied --> committed --> reply
+                                                                  | Prepare*?
+          partitions' leaders <-- WriteTxnMarkers <-- broker/markers.py <-+
+                   |
+                   +--> MarkersWritten --> ... --> the Complete record
 
 State is the last record of every transactional id, less the partitions that were marked.
 There is no "pending" state as in Kafka's coordinator: the runtime lets no answer out before
@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from kafkapy.core.step import Step
+from kafkapy.core.step import Loaded, Step, TimerFired
 from kafkapy.core.time import Instant
 from kafkapy.txn import end, expiry, init_producer_id, listing, markers, partitions, timeouts
 from kafkapy.txn.events import (
@@ -34,7 +34,6 @@ from kafkapy.txn.events import (
     MarkersWritten,
     PartitionsMarked,
     Reply,
-    ResumePrepared,
     TransactionForgotten,
     TransactionLogged,
     VerifyPartitions,
@@ -83,8 +82,6 @@ class TransactionMachine:
                 )
             case AbortTimedOut():
                 return end.decide_timed_out(event, self._of(event), now, self._server_version())
-            case ResumePrepared():
-                return markers.decide_resume(self._transactions.values())
             case FindTimedOut():
                 return timeouts.decide_find(self._transactions.values(), now)
             case ForgetExpired():
@@ -95,6 +92,8 @@ class TransactionMachine:
                 return listing.decide_describe(event, self._of(event))
             case ListTransactions():
                 return listing.decide_list(event, self._transactions.values(), now)
+            case Loaded() | TimerFired():
+                return Step()  # what has to happen by itself is asked for from outside
             case _:
                 assert_never(event)
 

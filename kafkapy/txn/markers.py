@@ -7,17 +7,16 @@ again. A partition that gets one twice appends it twice, which hurts nobody: no 
 is open there any more.
 """
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 
+from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant
 from kafkapy.txn.events import (
     Fact,
-    MarkersDue,
     MarkersNoted,
     MarkersWritten,
     PartitionsMarked,
-    PreparedFound,
     Reply,
     TransactionLogged,
 )
@@ -25,7 +24,20 @@ from kafkapy.txn.states import TransactionState
 from kafkapy.txn.transaction import Transaction, completed
 
 
+@dataclass(frozen=True, slots=True)
+class MarkersDue:
+    """One marker, and the partitions that do not have it yet."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    partitions: frozenset[TopicPartition]
+    transaction_version: int
+
+
 def due(transaction: Transaction) -> MarkersDue:
+    """What a prepared transaction owes; true of it once its record is committed."""
     assert transaction.state.is_prepared, transaction
     return MarkersDue(
         transaction.transactional_id,
@@ -55,8 +67,3 @@ def decide_written(
         )
     marked = PartitionsMarked(event.transactional_id, event.partitions)
     return Step(notes=(marked,), reply=MarkersNoted(is_complete=False))
-
-
-def decide_resume(transactions: Iterable[Transaction]) -> Step[Fact, Reply]:
-    owed = (due(transaction) for transaction in transactions if transaction.state.is_prepared)
-    return Step(reply=PreparedFound(tuple(owed)))
