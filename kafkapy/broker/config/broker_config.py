@@ -1,0 +1,192 @@
+"""The broker's configuration: one object, read as plain typed attributes.
+
+    dynamic, this broker  >  dynamic, whole cluster  >  server.properties  >  default
+
+`config.num_partitions` is the setting in force. `alter` takes what the metadata log says
+and rewrites the attributes in place, so whoever holds the object sees the change; who must
+act on one asks `when_altered`. Text as it was given stays in the layers for DescribeConfigs.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from kafkapy.broker.config.key import Dynamic, Key, NoDefault, Value
+from kafkapy.broker.config.keys.groups import GroupKeys
+from kafkapy.broker.config.keys.log import LogKeys
+from kafkapy.broker.config.keys.network import NetworkKeys
+from kafkapy.broker.config.keys.node import NodeKeys
+from kafkapy.broker.config.keys.quorum import QuorumKeys
+from kafkapy.broker.config.keys.remote import RemoteKeys
+from kafkapy.broker.config.keys.replication import ReplicationKeys
+from kafkapy.broker.config.keys.sasl import SaslKeys
+from kafkapy.broker.config.keys.security import SecurityKeys
+from kafkapy.broker.config.keys.share import ShareKeys
+from kafkapy.broker.config.keys.tls import TlsKeys
+from kafkapy.broker.config.keys.transactions import TransactionKeys
+from kafkapy.broker.config.listeners import Endpoint, Listeners
+from kafkapy.broker.config.properties import parse_properties
+from kafkapy.broker.config.synonyms import base_name, broker_synonyms, scale_ms
+from kafkapy.broker.config.values import ConfigError, parse
+
+Layer = Mapping[str, str]
+Altered = Callable[[frozenset[str]], None]
+
+# Prefixes of keys that belong to plug-ins: nobody here knows what may follow them.
+_FOREIGN: Final = ("rsm.config.", "rlmm.config.", "config.providers.")
+
+
+class BrokerConfig(
+    NodeKeys,
+    NetworkKeys,
+    QuorumKeys,
+    ReplicationKeys,
+    LogKeys,
+    GroupKeys,
+    ShareKeys,
+    TransactionKeys,
+    SecurityKeys,
+    TlsKeys,
+    SaslKeys,
+    RemoteKeys,
+):
+    """Built from the text of server.properties, or from a mapping of names to texts.
+
+    ConfigError says which value cannot be. `unknown` lists the names nobody knows.
+    """
+
+    def __init__(self, properties: Layer) -> None:
+        self.static: Layer = MappingProxyType(_with_both_ids(properties))
+        self.cluster_dynamic: Layer = MappingProxyType({})
+        self.broker_dynamic: Layer = MappingProxyType({})
+        self.unknown = tuple(name for name in self.static if not is_known(name))
+        self._when_altered: list[Altered] = []
+        for name, text in self.static.items():
+            if (key := key_of(name)) is not None:
+                parse(key, text)
+        self._settle()
+        self.listening = Listeners(self)
+
+    @classmethod
+    def from_text(cls, text: str) -> "BrokerConfig":
+        return cls(parse_properties(text))
+
+    def alter(self, *, cluster: Layer, broker: Layer) -> frozenset[str]:
+        """Put the dynamic layers in force; the names of the keys whose value changed.
+
+        The controller judged these values; one that this broker cannot read (another
+        version wrote it) counts as not set.
+        """
+        self.cluster_dynamic = MappingProxyType(_readable(cluster))
+        self.broker_dynamic = MappingProxyType(_readable(broker))
+        before = {name: self.value(name) for name in self.table}
+        self._settle()
+        changed = frozenset(name for name, old in before.items() if self.value(name) != old)
+        if changed:
+            for then in self._when_altered:
+                then(changed)
+        return changed
+
+    def when_altered(self, then: Altered) -> None:
+        self._when_altered.append(then)
+
+    def value(self, name: str) -> Value:
+        """The setting in force of the key that Kafka calls `name`."""
+        value: Value = self.__dict__[self.table[name].attribute]
+        return value
+
+    def listener_value(self, listener: str, name: str, mechanism: str | None = None) -> Value:
+        """`name` as the listener (and its SASL mechanism) has it, else as all have it."""
+        prefix = f"listener.name.{listener.lower()}."
+        for candidate in (f"{prefix}{(mechanism or '').lower()}.{name}", f"{prefix}{name}"):
+            for layer in self.layers():
+                if candidate in layer:
+                    return parse(self.table[name], layer[candidate])
+        return self.value(name)
+
+    def layers(self) -> tuple[Layer, Layer, Layer]:
+        """What was given, first what wins."""
+        return self.broker_dynamic, self.cluster_dynamic, self.static
+
+    def time_ms(self, name: str) -> int | None:
+        """The time that `name` and its synonyms say, in ms: `log.retention.ms` is also
+        said by log.retention.minutes and log.retention.hours."""
+        for synonym in broker_synonyms(name):
+            value = self.value(synonym)
+            if isinstance(value, int):
+                return value * scale_ms(synonym)
+        return None
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The listeners of this node, the controller's among them."""
+        return self.listening.all
+
+    @property
+    def data_directories(self) -> tuple[str, ...]:
+        return self.log_dirs if self.log_dirs is not None else self.log_dir
+
+    @property
+    def metadata_directory(self) -> str:
+        return self.metadata_log_dir or self.data_directories[0]
+
+    @property
+    def is_broker(self) -> bool:
+        return "broker" in self.process_roles
+
+    @property
+    def is_controller(self) -> bool:
+        return "controller" in self.process_roles
+
+    def _settle(self) -> None:
+        for key in self.table.values():
+            self.__dict__[key.attribute] = self._resolved(key)
+
+    def _resolved(self, key: Key[Any]) -> Value:
+        for layer in self.layers():
+            if key.name in layer:
+                return parse(key, layer[key.name])
+        if isinstance(key.default, NoDefault):
+            raise ConfigError(key.name, None, "it must be set; it has no default.")
+        value: Value = key.default
+        return value
+
+
+def key_of(name: str) -> Key[Any] | None:
+    """The row that `name`, perhaps with a listener's prefix, falls under."""
+    return BrokerConfig.table.get(base_name(name))
+
+
+def is_known(name: str) -> bool:
+    return key_of(name) is not None or name.startswith(_FOREIGN)
+
+
+def is_dynamic(name: str) -> bool:
+    key = key_of(name)
+    return key is not None and key.dynamic is not Dynamic.READ_ONLY
+
+
+def _readable(layer: Layer) -> dict[str, str]:
+    readable = {}
+    for name, text in layer.items():
+        key = key_of(name)
+        if key is not None:
+            try:
+                parse(key, text)
+            except ConfigError:
+                continue
+        readable[name] = text
+    return readable
+
+
+def _with_both_ids(properties: Layer) -> dict[str, str]:
+    """node.id and broker.id are two names of one thing; each stands in for the other."""
+    given = dict(properties)
+    node_id, broker_id = given.get("node.id"), given.get("broker.id")
+    if node_id is not None and broker_id is not None and node_id.strip() != broker_id.strip():
+        raise ConfigError("broker.id", broker_id, f"it must equal node.id, which is {node_id}.")
+    if node_id is not None:
+        given["broker.id"] = node_id
+    elif broker_id is not None:
+        given["node.id"] = broker_id
+    return given
