@@ -1,4 +1,4 @@
-"""The four seams between the core and the world: Clock, Disk, Network, Rng.
+"""The seams between the core and the world: Clock, Disk, Network, Rng, and a Journal.
 
 Everything from `broker` down reaches time, files, peers and chance through these and
 nothing else. `server` implements them with Trio and the operating system, `sim` with a
@@ -83,6 +83,10 @@ class Disk(Protocol):
     def write_file(self, path: str, data: bytes) -> None:
         """Replace a small file whole: temporary name, flush, rename, flush of the directory."""
 
+    def write_file_later(self, path: str, data: bytes, then: Flushed) -> None:
+        """`write_file` off the loop. Of several waiting for one path the last one wins and
+        answers all of them."""
+
     def list(self, directory: str) -> list[str]:
         """Names (not paths) in `directory`, sorted."""
 
@@ -119,6 +123,16 @@ class Network(Protocol):
     def call(
         self, node: NodeId, api_key: int, version: int, body: Any, timeout_ms: int, then: Answered
     ) -> None: ...
+
+
+class Journal(Protocol):
+    """What happened, for people and machines: one line per event worth knowing."""
+
+    def info(self, event: str, **facts: object) -> None: ...
+
+    def warning(self, event: str, **facts: object) -> None: ...
+
+    def error(self, event: str, **facts: object) -> None: ...
 
 
 class Rng(Protocol):

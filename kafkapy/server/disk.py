@@ -1,0 +1,315 @@
+"""The Disk seam on the operating system.
+
+10,000 partitions of several files each would exhaust the descriptors of a process, so at
+most `max_open_files` stay open: the least recently used goes first (second chance), but
+never one that a response or a flush is using (see `files.py`).
+
+Names are durable with the data: flushing a file also flushes its directory, and that
+one's parent, if an entry was added, renamed or removed there since. Nothing here imports
+Trio: the shell passes `run_in_thread`; without one everything happens inline.
+"""
+
+import fcntl
+import os
+import shutil
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from kafkapy.core.errors import DiskFailed
+from kafkapy.core.seams import Flushed
+from kafkapy.core.time import Instant
+from kafkapy.server.files import (
+    Folder,
+    Handle,
+    RealFile,
+    RunInThread,
+    disk_failed,
+    failures_of,
+    flush_directory,
+    replace_file,
+)
+
+# Descriptors kept open when the caller names no limit: a quarter of the usual hard limit
+# of 4096 on a small machine; the shell passes what RLIMIT_NOFILE really allows.
+DEFAULT_MAX_OPEN_FILES: Final = 1024
+
+# Freeing the blocks of a file takes milliseconds from about this size on, so the last
+# close of a deleted one happens on a thread.
+_LARGE_FILE_BYTES: Final = 8 * 1024 * 1024
+
+
+class DirectoryLocked(DiskFailed):
+    """Another process (Apache Kafka's included) or node owns this directory."""
+
+
+class RealDisk:
+    """See the seam `Disk`."""
+
+    def __init__(
+        self,
+        run_in_thread: RunInThread | None = None,
+        max_open_files: int = DEFAULT_MAX_OPEN_FILES,
+    ) -> None:
+        self.run_in_thread: RunInThread = run_in_thread or _run_inline
+        self._max_open_files = max(max_open_files, 1)
+        self._folders: dict[str, Folder] = {}
+        self._open: OrderedDict[RealFile, None] = OrderedDict()
+        self._locks: dict[str, int] = {}
+        self._writes: dict[str, _LaterWrite] = {}
+
+    @property
+    def open_file_count(self) -> int:
+        return len(self._open)
+
+    def open(self, path: str, *, create: bool = False) -> RealFile:
+        directory, _, name = path.rpartition("/")
+        folder = self._folder(directory)
+        if name in folder.files:
+            return folder.files[name].opened_again()
+        fd = -1
+        with failures_of(path):
+            try:
+                size = os.stat(path).st_size
+            except FileNotFoundError:
+                if not create:
+                    raise
+                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+                size = 0
+        file = folder.files[name] = RealFile(self, folder, name, size)
+        if fd >= 0:
+            folder.changes += 1
+            self._adopt(file, fd)
+        return file
+
+    def read_file(self, path: str) -> bytes:
+        with failures_of(path), open(path, "rb", buffering=0) as file:
+            return file.read()
+
+    def write_file(self, path: str, data: bytes) -> None:
+        with failures_of(path):
+            replace_file(path, data)
+
+    def write_file_later(self, path: str, data: bytes, then: Flushed) -> None:
+        write = self._writes.get(path)
+        if write is None:
+            write = self._writes[path] = _LaterWrite(path, self.run_in_thread, self._writes)
+        write.ask(data, then)
+
+    def list(self, directory: str) -> list[str]:
+        with failures_of(directory):
+            return sorted(os.listdir(directory))
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def is_directory(self, path: str) -> bool:
+        return os.path.isdir(path)
+
+    def size(self, path: str) -> int:
+        with failures_of(path):
+            return os.stat(path).st_size
+
+    def modified_ms(self, path: str) -> Instant:
+        with failures_of(path):
+            return Instant(os.stat(path).st_mtime_ns // 1_000_000)
+
+    def set_modified_ms(self, path: str, when: Instant) -> None:
+        with failures_of(path):
+            os.utime(path, ns=(when * 1_000_000, when * 1_000_000))
+
+    def make_directory(self, path: str) -> None:
+        with failures_of(path):
+            os.makedirs(path, exist_ok=True)
+        self._changed(os.path.dirname(path))
+
+    def rename(self, old: str, new: str) -> None:
+        with failures_of(old):
+            os.rename(old, new)
+        self._changed(os.path.dirname(old))
+        if os.path.dirname(old) != os.path.dirname(new):
+            self._changed(os.path.dirname(new))
+        folder = self._folders.get(old)
+        if folder is not None:
+            self._rename_directory(folder, old, new)
+        else:
+            self._rename_file(old, new)
+
+    def remove(self, path: str) -> None:
+        large = -1
+        with failures_of(path):
+            if os.stat(path).st_size >= _LARGE_FILE_BYTES:
+                large = os.open(path, os.O_RDONLY)
+            os.unlink(path)
+        self._changed(os.path.dirname(path))
+        self._displace(path)
+        if large >= 0:
+            self.run_in_thread(lambda: os.close(large), _nothing)
+
+    def remove_tree(self, directory: str) -> None:
+        with failures_of(directory):
+            entries = [(entry.path, entry.is_dir()) for entry in os.scandir(directory)]
+        for path, is_directory in entries:
+            if is_directory:
+                self.remove_tree(path)
+            else:
+                self.remove(path)
+        with failures_of(directory):
+            os.rmdir(directory)
+        self._folders.pop(directory, None)
+        self._changed(os.path.dirname(directory))
+
+    def flush_directory(self, directory: str) -> None:
+        folder = self._folder(directory)
+        changes = folder.changes
+        with failures_of(directory):
+            flush_directory(directory)
+        folder.flushed(changes)
+
+    def space(self, directory: str) -> tuple[int, int]:
+        with failures_of(directory):
+            usage = shutil.disk_usage(directory)
+            return usage.total, usage.free
+
+    def lock(self, directory: str) -> Callable[[], None]:
+        """Own `directory` (its `.lock` file) until the returned callable is called.
+
+        Java locks with fcntl records, which exclude other processes but not this one; an
+        flock beside it excludes a second node in this process.
+        """
+        path = f"{directory}/.lock"
+        with failures_of(path):
+            fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(fd)
+            raise DirectoryLocked(path, "another Kafka server is using this directory") from error
+        self._locks[directory] = fd
+
+        def unlock() -> None:
+            if self._locks.pop(directory, None) is not None:
+                os.close(fd)
+
+        return unlock
+
+    # What RealFile asks of its disk.
+
+    def open_handle(self, file: RealFile) -> Handle:
+        with failures_of(file.path):
+            try:
+                fd = os.open(file.path, os.O_RDWR)
+            except FileNotFoundError as error:
+                raise DiskFailed(file.path, "no such file any more") from error
+        return self._adopt(file, fd)
+
+    def forget(self, file: RealFile) -> None:
+        self._open.pop(file, None)
+        file.drop_handle()
+        if file.folder.files.get(file.name) is file:
+            del file.folder.files[file.name]
+
+    def _adopt(self, file: RealFile, fd: int) -> Handle:
+        while len(self._open) >= self._max_open_files and self._evict_one():
+            pass
+        handle = file.handle = Handle(fd)
+        self._open[file] = None
+        return handle
+
+    def _evict_one(self) -> bool:
+        for _ in range(2 * len(self._open)):
+            file, _ = self._open.popitem(last=False)
+            handle = file.handle
+            assert handle is not None, file.path
+            if handle.pins == 0 and not handle.was_used:
+                file.drop_handle()
+                return True
+            handle.was_used = False
+            self._open[file] = None
+        return False  # all pinned: more stay open than we wanted until they are released
+
+    def _folder(self, directory: str) -> Folder:
+        folder = self._folders.get(directory)
+        if folder is None:
+            # Two levels are enough: partitions sit in log directories, which exist.
+            parent = self._folders.get(os.path.dirname(directory))
+            folder = self._folders[directory] = Folder(directory, parent)
+        return folder
+
+    def _changed(self, directory: str) -> None:
+        self._folder(directory).changes += 1
+
+    def _rename_directory(self, folder: Folder, old: str, new: str) -> None:
+        del self._folders[old]
+        folder.path = new
+        self._folders[new] = folder
+
+    def _rename_file(self, old: str, new: str) -> None:
+        directory, _, name = old.rpartition("/")
+        self._displace(new)
+        file = self._folder(directory).files.pop(name, None)
+        if file is not None:
+            new_directory, _, file.name = new.rpartition("/")
+            file.folder = self._folder(new_directory)
+            file.folder.files[file.name] = file
+
+    def _displace(self, path: str) -> None:
+        directory, _, name = path.rpartition("/")
+        file = self._folder(directory).files.pop(name, None)
+        if file is not None:
+            file.gone()
+
+
+class _LaterWrite:
+    """One small file being replaced on a thread, and what to write there next."""
+
+    def __init__(
+        self, path: str, run_in_thread: RunInThread, writes: dict[str, "_LaterWrite"]
+    ) -> None:
+        self._path = path
+        self._run_in_thread = run_in_thread
+        self._writes = writes
+        self._is_busy = False
+        self._next: bytes | None = None
+        self._waiting: list[Flushed] = []
+
+    def ask(self, data: bytes, then: Flushed) -> None:
+        self._next = data
+        self._waiting.append(then)
+        if not self._is_busy:
+            self._start()
+
+    def _start(self) -> None:
+        assert self._next is not None, self._path
+        data, self._next = self._next, None
+        thens, self._waiting = self._waiting, []
+        self._is_busy = True
+        failure: list[OSError] = []
+
+        def work() -> None:
+            try:
+                replace_file(self._path, data)
+            except OSError as error:
+                failure.append(error)
+
+        def done() -> None:
+            self._is_busy = False
+            if self._next is not None:
+                self._start()
+            else:
+                del self._writes[self._path]
+            error = disk_failed(self._path, failure[0]) if failure else None
+            for then in thens:
+                then(error)
+
+        self._run_in_thread(work, done)
+
+
+def _run_inline(work: Callable[[], None], then: Callable[[], None]) -> None:
+    work()
+    then()
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,349 @@
+"""Files of the operating system as the core sees them: named once, their descriptor
+coming and going.
+
+    RealFile -- has at most one --> Handle (an open descriptor) <-- pinned by -- RealFileSlice
+                                                                <-- pinned by -- a flush
+
+A handle that is evicted, or whose file is closed, deleted or replaced, is retired: the
+descriptor closes when the last pin is let go. Only worker threads wait for the disk; they
+see descriptors and path strings, never these objects.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from kafkapy.core.errors import DiskFailed
+from kafkapy.core.seams import Bytes, Flushed
+
+# `run_in_thread(work, then)`: run `work` on a worker thread, then `then` on the loop.
+# `work` never raises.
+RunInThread = Callable[[Callable[[], None], Callable[[], None]], None]
+
+_IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
+_sync_data: Final = getattr(os, "fdatasync", os.fsync)
+
+
+class Descriptors(Protocol):
+    """What files ask of the disk they are on."""
+
+    run_in_thread: RunInThread
+
+    def open_handle(self, file: "RealFile") -> "Handle": ...
+
+    def forget(self, file: "RealFile") -> None: ...
+
+
+class Handle:
+    """One open descriptor and how many hold it. Retired: closed when the last lets go."""
+
+    __slots__ = ("fd", "is_retired", "pins", "was_used")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.pins = 0
+        self.was_used = True
+        self.is_retired = False
+
+    def unpin(self) -> None:
+        assert self.pins > 0, self.fd
+        self.pins -= 1
+        if self.is_retired and self.pins == 0:
+            os.close(self.fd)
+
+    def retire(self) -> None:
+        assert not self.is_retired, self.fd
+        self.is_retired = True
+        if self.pins == 0:
+            os.close(self.fd)
+
+
+class RealFileSlice:
+    """A range of a file, for sendfile (`pin` gives the descriptor) or for `read`."""
+
+    __slots__ = ("_handle", "length", "path", "position")
+
+    def __init__(self, path: str, handle: Handle, position: int, length: int) -> None:
+        handle.pins += 1
+        self._handle: Handle | None = handle
+        self.path = path
+        self.position = position
+        self.length = length
+
+    def pin(self) -> int:
+        """The descriptor; valid until `release`."""
+        assert self._handle is not None, f"slice of {self.path} was released"
+        return self._handle.fd
+
+    def read(self) -> bytes:
+        return _read_fully(self.path, self.pin(), self.position, self.length)
+
+    def release(self) -> None:
+        """Any number of times; the first counts."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            handle.unpin()
+
+
+class Folder:
+    """A directory: its path may change under its open files.
+
+    `changes` counts entries added, renamed and removed, `flushed_changes` those that are
+    durable: a flush that began before a change says nothing about it.
+    """
+
+    __slots__ = ("changes", "files", "flushed_changes", "parent", "path")
+
+    def __init__(self, path: str, parent: "Folder | None") -> None:
+        self.path = path
+        self.parent = parent
+        self.files: dict[str, RealFile] = {}
+        self.changes = 0
+        self.flushed_changes = 0
+
+    def dirty(self) -> "list[tuple[Folder, int]]":
+        """This one and its parent, as far as they have changes to flush, with the count."""
+        both = (self,) if self.parent is None else (self, self.parent)
+        return [(folder, folder.changes) for folder in both if folder.is_dirty]
+
+    @property
+    def is_dirty(self) -> bool:
+        return self.flushed_changes < self.changes
+
+    def flushed(self, changes: int) -> None:
+        self.flushed_changes = max(self.flushed_changes, changes)
+
+
+class RealFile:
+    """See the seam `File`."""
+
+    __slots__ = (
+        "_disk",
+        "_flushing",
+        "_is_gone",
+        "_opens",
+        "_size",
+        "_waiting",
+        "folder",
+        "handle",
+        "name",
+    )
+
+    def __init__(self, disk: Descriptors, folder: Folder, name: str, size: int) -> None:
+        self._disk = disk
+        self.folder = folder
+        self.name = name
+        self._size = size
+        self._opens = 1
+        self._is_gone = False
+        self.handle: Handle | None = None
+        self._flushing: list[Flushed] | None = None
+        self._waiting: list[Flushed] = []
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder.path}/{self.name}"
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def append(self, buffers: Sequence[Bytes]) -> None:
+        wanted = sum(map(len, buffers))
+        fd = self._use().fd
+        try:
+            written = os.pwritev(fd, buffers[:_IOV_MAX], self._size)
+            if written != wanted:
+                self._append_rest(fd, buffers, written, wanted)
+        except OSError as error:
+            self._cut_back(fd)
+            raise DiskFailed(self.path, error.strerror or str(error)) from error
+        self._size += wanted
+
+    def read(self, position: int, length: int) -> bytes:
+        length = min(length, self._size - position)
+        return _read_fully(self.path, self._use().fd, position, length) if length > 0 else b""
+
+    def slice(self, position: int, length: int) -> RealFileSlice:
+        assert 0 <= position <= position + length <= self._size, (position, length, self._size)
+        return RealFileSlice(self.path, self._use(), position, length)
+
+    def truncate(self, size: int) -> None:
+        assert size <= self._size, f"{self.path} is {self._size} bytes, cannot cut to {size}"
+        with failures_of(self.path):
+            os.ftruncate(self._use().fd, size)
+        self._size = size
+
+    def flush(self, then: Flushed) -> None:
+        if self._flushing is not None:
+            self._waiting.append(then)
+        else:
+            self._start_flush([then])
+
+    def flush_now(self) -> None:
+        handle = self._use()
+        with failures_of(self.path):
+            _sync_data(handle.fd)
+            for folder, changes in self.folder.dirty():
+                flush_directory(folder.path)
+                folder.flushed(changes)
+
+    def close(self) -> None:
+        self._opens -= 1
+        assert self._opens >= 0, f"{self.path} closed twice"
+        if self._opens == 0:
+            self._disk.forget(self)
+
+    def _use(self) -> Handle:
+        handle = self.handle
+        if handle is None:
+            assert self._opens > 0, f"{self.path} is closed"
+            if self._is_gone:
+                raise DiskFailed(self.path, "deleted or replaced while in use")
+            handle = self._disk.open_handle(self)
+        handle.was_used = True
+        return handle
+
+    def _append_rest(self, fd: int, buffers: Sequence[Bytes], written: int, wanted: int) -> None:
+        rest = [memoryview(buffer).cast("B") for buffer in buffers]
+        done = written
+        while True:
+            while rest and written >= len(rest[0]):
+                written -= len(rest.pop(0))
+            if done == wanted:
+                return
+            rest[0] = rest[0][written:]
+            written = os.pwritev(fd, rest[:_IOV_MAX], self._size + done)
+            done += written
+
+    def _cut_back(self, fd: int) -> None:
+        # Should this fail as well the bytes stay behind `size`: the next append writes
+        # over them, and recovery cuts them off.
+        try:
+            os.ftruncate(fd, self._size)
+        except OSError:
+            return
+
+    def _start_flush(self, thens: list[Flushed]) -> None:
+        """Group commit: whoever asks while this one is under way joins the next one."""
+        self._flushing = thens
+        try:
+            handle = self.handle or self._reopened()
+        except DiskFailed as error:
+            self._finish_flush(error)
+            return
+        if handle is None:
+            self._finish_flush(None)
+            return
+        handle.pins += 1
+        path = self.path
+        dirty = self.folder.dirty()
+        directories = [folder.path for folder, _ in dirty]
+        failure: list[OSError] = []
+
+        def work() -> None:
+            try:
+                _sync_data(handle.fd)
+                for directory in directories:
+                    flush_directory(directory)
+            except OSError as error:
+                failure.append(error)
+
+        def done() -> None:
+            handle.unpin()
+            if self._opens == 0:
+                self._disk.forget(self)
+            for folder, changes in dirty:
+                # Renamed under the flush: whoever flushes next does it again.
+                if folder.path in directories and not failure:
+                    folder.flushed(changes)
+            self._finish_flush(disk_failed(path, failure[0]) if failure else None)
+
+        self._disk.run_in_thread(work, done)
+
+    def _reopened(self) -> Handle | None:
+        """A descriptor for a flush that waited while the file was closed, or nothing if
+        it was deleted: what no name leads to needs no flush."""
+        return None if self._is_gone else self._disk.open_handle(self)
+
+    def _finish_flush(self, error: DiskFailed | None) -> None:
+        thens, self._flushing = self._flushing or [], None
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._start_flush(waiting)
+        for then in thens:
+            then(error)
+
+    # What the disk does to its files.
+
+    def drop_handle(self) -> None:
+        handle, self.handle = self.handle, None
+        if handle is not None:
+            handle.retire()
+
+    def opened_again(self) -> "RealFile":
+        self._opens += 1
+        return self
+
+    def gone(self) -> None:
+        """The name leads here no more; what is open stays usable until it is dropped."""
+        self._is_gone = True
+
+
+class failures_of:
+    """Turn an OSError inside into DiskFailed of `path`; a missing file stays what it is."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            raise disk_failed(self._path, error) from error
+
+
+def disk_failed(path: str, error: OSError) -> DiskFailed:
+    return DiskFailed(path, error.strerror or str(error))
+
+
+def _read_fully(path: str, fd: int, position: int, length: int) -> bytes:
+    with failures_of(path):
+        data = os.pread(fd, length, position)
+        if len(data) == length:
+            return data
+        parts = [data]
+        got = len(data)
+        while got < length and data:
+            data = os.pread(fd, length - got, position + got)
+            parts.append(data)
+            got += len(data)
+        return b"".join(parts)
+
+
+def replace_file(path: str, data: bytes) -> None:
+    temporary = f"{path}.tmp"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.replace(temporary, path)
+    flush_directory(os.path.dirname(path))
+
+
+def flush_directory(directory: str) -> None:
+    try:
+        fd = os.open(directory, os.O_RDONLY)
+    except FileNotFoundError:
+        return  # renamed since; it is marked as not flushed under its new name
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
