@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from compat_tests.installation import (
-    APACHE_KAFKA,
     Bundle,
     log4j_properties,
     require,

@@ -1,0 +1,146 @@
+"""Targets as fixtures, areas as marks, and outcomes as JSON for docs/COMPAT.md.
+
+    pytest compat_tests --target apache|kafkapy|both [-m "records or admin"] [-n auto]
+    pytest compat_tests --bootstrap kafkapy=127.0.0.1:9092     a server that runs already
+
+A target's server is started once per run, by the process that hands tests out, and serves
+all tests: each makes topics of its own (`topic`), and none needs the server to be empty.
+"""
+
+import json
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat_tests import installation, results, targets
+from compat_tests.behaviours import AREAS, BEHAVIOURS
+
+_SERVERS = pytest.StashKey[dict[str, targets.Server]]()
+_ADDRESSES = pytest.StashKey[dict[str, str]]()
+_SCRATCH = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("compat")
+    choices = [*targets.TARGETS, "both"]
+    group.addoption("--target", choices=choices, default="both", help="which servers to test")
+    group.addoption(
+        "--bootstrap",
+        action="append",
+        default=[],
+        metavar="TARGET=HOST:PORT",
+        help="use a server that is running instead of starting one",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "behaviours(*ids): rows of compat_tests/behaviours.py")
+    for area, title in AREAS.items():
+        config.addinivalue_line("markers", f"{area}: {title}")
+    given = dict(each.split("=", 1) for each in config.getoption("--bootstrap"))
+    config.stash[_ADDRESSES] = getattr(config, "workerinput", {}).get("addresses", given)
+    config.stash[_SERVERS] = {}
+    config.stash[_SCRATCH] = tempfile.TemporaryDirectory(prefix="kafkapy-compat-")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(results.Recorder(), "compat-results")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """With xdist: the process that hands tests out starts the servers for its workers."""
+    for target in _chosen(node.config):
+        _address(node.config, target)
+    node.workerinput["addresses"] = node.config.stash[_ADDRESSES]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    for server in config.stash[_SERVERS].values():
+        server.stop()
+    config.stash[_SCRATCH].cleanup()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "target" in metafunc.fixturenames:
+        metafunc.parametrize("target", _chosen(metafunc.config), scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test's area is its behaviours' area; results are told by client and behaviour."""
+    for item in items:
+        ids = [id for mark in item.iter_markers("behaviours") for id in mark.args]
+        for area in {BEHAVIOURS[id].area for id in ids}:
+            item.add_marker(area)
+        target = getattr(item, "callspec", None) and item.callspec.params.get("target")  # type: ignore[attr-defined]  # only parametrized items have it
+        if ids and target:
+            facts = {"client": item.path.parent.name, "target": target, "behaviours": ids}
+            item.user_properties.append(("compat", json.dumps(facts)))
+
+
+@pytest.fixture(scope="session")
+def target(request: pytest.FixtureRequest) -> str:
+    """The kind of server: for fixtures only, a test does not look at it."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture(scope="session")
+def broker(request: pytest.FixtureRequest, target: str) -> str:
+    """host:port of the server that this run's tests share."""
+    try:
+        return _address(request.config, target)
+    except installation.Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def own_server(target: str, tmp_path: Path) -> Iterator[Callable[..., targets.Server]]:
+    """Start servers of a test's own: `own_server({"auto.create.topics.enable": "false"})`."""
+    started: list[targets.Server] = []
+
+    def start(properties: dict[str, str] | None = None) -> targets.Server:
+        server = targets.server(target, tmp_path / f"server-{len(started)}", properties)
+        started.append(server)
+        try:
+            server.start()
+        except installation.Unavailable as reason:
+            pytest.skip(str(reason))
+        return server
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A topic name that nobody else uses; the topic itself does not exist yet."""
+    name = request.node.originalname.removeprefix("test_")[:60]
+    return f"{name}-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def group(topic: str) -> str:
+    """A group id that nobody else uses."""
+    return f"group-{topic}"
+
+
+def _chosen(config: pytest.Config) -> list[str]:
+    chosen: str = config.getoption("--target")
+    return list(targets.TARGETS) if chosen == "both" else [chosen]
+
+
+def _address(config: pytest.Config, target: str) -> str:
+    addresses = config.stash[_ADDRESSES]
+    if target not in addresses:
+        if target == targets.APACHE:
+            installation.require()
+        server = targets.server(target, Path(config.stash[_SCRATCH].name) / target)
+        config.stash[_SERVERS][target] = server
+        server.start()
+        addresses[target] = server.bootstrap
+    return addresses[target]
