@@ -1,0 +1,84 @@
+"""Encoders and decoders, compiled from schemas (schema.py) once and kept.
+
+    encode = encoder(PartitionRecord, 2)
+    decode = decoder(PartitionRecord, 2)
+    record, size = decode(encode(record), 0)
+
+A schema of kio's brings its version along. Encoders take dicts, objects, or dicts of
+objects; a value that cannot be written is our bug, hence an AssertionError. Decoders get
+bytes from outside, hence Corrupt, and nothing but Corrupt.
+"""
+
+import linecache
+import struct
+from collections.abc import Callable, Mapping
+from functools import cache
+from reprlib import repr as short_repr
+from typing import Any, Final
+
+from kafkapy.core.errors import Corrupt
+from kafkapy.protocol.decoder_source import decoder_source
+from kafkapy.protocol.encoder_source import Elsewhere, encoder_source
+from kafkapy.protocol.schema import plan
+
+Encoder = Callable[[Mapping[str, Any] | object], bytes]
+Decoder = Callable[[bytes | memoryview, int], tuple[Any, int]]
+
+_CANNOT_BE_WRITTEN: Final = (struct.error, AttributeError, TypeError, ValueError, OverflowError)
+
+
+@cache
+def encoder(schema: type, version: int | None = None) -> Encoder:
+    """Missing keys of a dict take the schema's default; unknown keys are an AssertionError."""
+    return compile_encoder(schema, _version(schema, version), None)
+
+
+def compile_encoder(schema: type, version: int, elsewhere: Elsewhere | None) -> Encoder:
+    """An encoder whose dicts may also have keys that `elsewhere(path, key)` knows."""
+    source, name, names = encoder_source(plan(schema, version), elsewhere)
+    write = _compiled(f"<encoder of {schema.__name__} {version}>", source, name, names)
+    join = b"".join
+
+    def encode(value: Mapping[str, Any] | object) -> bytes:
+        pieces: list[bytes] = []
+        try:
+            write(pieces.append, value)
+            return join(pieces)
+        except _CANNOT_BE_WRITTEN as problem:
+            what = f"{schema.__name__} {version} cannot be written: {problem}"
+            raise AssertionError(f"{what}, from {short_repr(value)}") from problem
+
+    return encode
+
+
+@cache
+def decoder(schema: type, version: int | None = None) -> Decoder:
+    """Gives the object and its size. `records` fields are slices of the data as it came;
+    other byte fields are copies. Bytes behind the message are none of its business."""
+    number = _version(schema, version)
+    source, name, names = decoder_source(plan(schema, number))
+    read = _compiled(f"<decoder of {schema.__name__} {number}>", source, name, names)
+
+    def decode(data: bytes | memoryview, offset: int) -> tuple[Any, int]:
+        try:
+            value, position = read(data, offset, len(data))
+        except (struct.error, IndexError) as problem:
+            raise Corrupt(f"{schema.__name__} {number} is cut short: {problem}") from problem
+        return value, position - offset
+
+    return decode
+
+
+def _version(schema: type, version: int | None) -> int:
+    if version is None:
+        version = getattr(schema, "__version__", None)
+        assert version is not None, f"{schema.__name__} has many versions: say which"
+    return int(version)
+
+
+def _compiled(filename: str, source: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
+    """Run generated source; tracebacks show its lines."""
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    exec(compile(source, filename, "exec"), names)
+    function: Callable[..., Any] = names[name]
+    return function
