@@ -1,0 +1,1 @@
+"""One module per API: the translation between wire and event, and nothing else."""

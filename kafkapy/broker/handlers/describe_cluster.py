@@ -1,0 +1,58 @@
+"""DescribeCluster, v0-2. v1 the endpoint type (brokers or controllers), v2 fenced brokers."""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.authorized_operations import NOT_ASKED, ON_CLUSTER
+from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.wire import optional
+from kafkapy.core.errors import ErrorCode, Refused
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+BROKERS, CONTROLLERS = 1, 2
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    endpoint_type = optional(call.body, "endpoint_type", BROKERS)
+    expected = CONTROLLERS if call.peer.is_controller_listener else BROKERS
+    if endpoint_type not in (BROKERS, CONTROLLERS):
+        raise Refused(
+            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {endpoint_type}"
+        )
+    if endpoint_type != expected:
+        raise Refused(
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            "The request was sent to an endpoint of the wrong type",
+        )
+    with_operations = call.body.include_cluster_authorized_operations
+    return {
+        "throttle_time": 0,
+        "error_code": 0,
+        "error_message": None,
+        "endpoint_type": endpoint_type,
+        "cluster_id": node.cluster_id,
+        "controller_id": node.controller_id if endpoint_type == CONTROLLERS else node.node_id,
+        "brokers": _brokers(node, call, endpoint_type),
+        "cluster_authorized_operations": ON_CLUSTER if with_operations else NOT_ASKED,
+    }
+
+
+def _brokers(node: "Node", call: Call, endpoint_type: int) -> list[dict[str, Any]]:
+    if endpoint_type == CONTROLLERS:
+        return [
+            {"broker_id": row["node_id"], "host": row["host"], "port": row["port"], "rack": None,
+             "is_fenced": False}
+            for row in node.controllers_on(call.peer.listener)
+        ]  # fmt: skip
+    with_fenced = optional(call.body, "include_fenced_brokers", False)
+    return [
+        {
+            "broker_id": row["node_id"],
+            "host": row["host"],
+            "port": row["port"],
+            "rack": row["rack"],
+            "is_fenced": row["is_fenced"],
+        }
+        for row in node.brokers_on(call.peer.listener, with_fenced=with_fenced)
+    ]

@@ -1,0 +1,56 @@
+"""DescribeProducers, v0 (KIP-664): who wrote to a partition, and what they left open."""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.call import Answer, Call
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.log.producer_state import ProducerEntry
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+_NONE = -1
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    return {
+        "throttle_time": 0,
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": [
+                    _partition(node, topic.name, index) for index in topic.partition_indexes
+                ],
+            }
+            for topic in call.body.topics
+        ],
+    }
+
+
+def _partition(node: "Node", topic: str, index: int) -> dict[str, Any]:
+    code, message = ErrorCode.NONE, None
+    producers: list[dict[str, Any]] = []
+    try:
+        partition = node.partitions.find_to_read(topic, None, index)
+        partition.check_leader()
+        producers = [_producer(entry) for entry in partition.log.producers.active()]
+    except Refused as refused:
+        code, message = refused.code, refused.message
+    return {
+        "partition_index": index,
+        "error_code": code,
+        "error_message": message,
+        "active_producers": producers,
+    }
+
+
+def _producer(entry: ProducerEntry) -> dict[str, Any]:
+    first_offset = entry.transaction_first_offset
+    return {
+        "producer_id": entry.producer_id,
+        "producer_epoch": entry.producer_epoch,
+        "last_sequence": entry.last_sequence,
+        "last_timestamp": entry.last_timestamp,
+        "coordinator_epoch": entry.coordinator_epoch,
+        "current_txn_start_offset": _NONE if first_offset is None else first_offset,
+    }

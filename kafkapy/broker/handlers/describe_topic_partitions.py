@@ -1,0 +1,97 @@
+"""DescribeTopicPartitions, v0 (KIP-966): topics page by page, with their ELRs."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.authorized_operations import ON_TOPIC
+from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.internal_topics import INTERNAL_TOPICS
+from kafkapy.broker.topic_names import is_legal_topic_name
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.topics import PartitionState, Topic
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    cursor = body.cursor
+    names = sorted({topic.name for topic in body.topics})
+    wants_all = not names
+    if wants_all:
+        names = sorted(node.image.topics_by_name)
+    first_index = 0
+    if cursor is not None:
+        if cursor.partition_index < 0 or (not wants_all and cursor.topic_name not in names):
+            raise Refused(ErrorCode.INVALID_REQUEST, "the cursor points at no topic asked for")
+        names = [name for name in names if name >= cursor.topic_name]
+        if names and names[0] == cursor.topic_name:
+            first_index = cursor.partition_index
+    limit = max(1, min(node.config.max_request_partition_size_limit, body.response_partition_limit))
+    rows: list[dict[str, Any]] = []
+    next_cursor = _page(node, names, first_index, limit, rows)
+    return {"throttle_time": 0, "topics": rows, "next_cursor": next_cursor}
+
+
+def _page(
+    node: "Node", names: list[str], first_index: int, limit: int, rows: list[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Fill `rows` with up to `limit` partitions; where to go on, or None at the end."""
+    left = limit
+    for name in names:
+        if left == 0:
+            return {"topic_name": name, "partition_index": 0}
+        topic = node.image.topics_by_name.get(name)
+        if topic is None:
+            rows.append(_missing(name))
+            continue
+        states = list(_from(topic, first_index))
+        rows.append(_topic(node, topic, states[:left]))
+        if len(states) > left:
+            return {"topic_name": name, "partition_index": states[left][0]}
+        left -= len(states)
+        first_index = 0
+    return None
+
+
+def _from(topic: Topic, first_index: int) -> Iterator[tuple[int, PartitionState]]:
+    for index in sorted(topic.partitions):
+        if index >= first_index:
+            yield index, topic.partitions[index]
+
+
+def _missing(name: str) -> dict[str, Any]:
+    legal = is_legal_topic_name(name)
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if legal else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return {
+        "error_code": code,
+        "name": name,
+        "topic_id": None,
+        "is_internal": name in INTERNAL_TOPICS,
+        "partitions": (),
+    }
+
+
+def _topic(node: "Node", topic: Topic, states: list[tuple[int, PartitionState]]) -> dict[str, Any]:
+    return {
+        "error_code": 0,
+        "name": topic.name,
+        "topic_id": topic.id,
+        "is_internal": topic.name in INTERNAL_TOPICS,
+        "partitions": [
+            {
+                "error_code": 0 if state.has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
+                "partition_index": index,
+                "leader_id": state.leader,
+                "leader_epoch": state.leader_epoch,
+                "replica_nodes": state.replicas,
+                "isr_nodes": state.isr,
+                "eligible_leader_replicas": state.elr,
+                "last_known_elr": state.last_known_elr,
+                "offline_replicas": node.offline_replicas(state),
+            }
+            for index, state in states
+        ],
+        "topic_authorized_operations": ON_TOPIC,
+    }

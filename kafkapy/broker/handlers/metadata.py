@@ -1,0 +1,140 @@
+"""Metadata, v0-13. v4 auto-creation is asked for, v8 authorized operations, v10 topic ids
+in the answer, v12 topic ids in the request, v13 a top-level error.
+
+The answer about all topics is encoded once per version and listener and kept until the
+metadata changes: with 10,000 partitions it is the one answer that costs something.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from kafkapy.broker.authorized_operations import NOT_ASKED, ON_CLUSTER, ON_TOPIC
+from kafkapy.broker.call import Answer, Call, Encoded
+from kafkapy.broker.internal_topics import INTERNAL_TOPICS
+from kafkapy.broker.topic_names import is_legal_topic_name
+from kafkapy.broker.wire import optional
+from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.topics import PartitionState, Topic
+from kafkapy.protocol.framing import frame, response_head
+from kafkapy.protocol.messages import encode_response
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    # v0 has no null: an empty list asks for all topics there.
+    wants_all = body.topics is None or (call.version == 0 and not body.topics)
+    if not wants_all and call.version < 12 and _asks_by_id(body.topics):
+        return _response(node, call, [], ErrorCode.INVALID_REQUEST)
+    with_operations = optional(body, "include_topic_authorized_operations", False)
+    if wants_all and not with_operations:
+        return _everything(node, call)
+    if wants_all:
+        topics = [_topic(node, call, topic) for topic in node.image.topics_by_name.values()]
+    else:
+        topics = [_asked(node, call, one) for one in body.topics]
+    if with_operations:
+        for row in topics:
+            if not row["error_code"]:
+                row["topic_authorized_operations"] = ON_TOPIC
+    return _response(node, call, topics)
+
+
+def _asks_by_id(topics: Any) -> bool:
+    return any(one.name is None or optional(one, "topic_id", None) for one in topics)
+
+
+def _everything(node: "Node", call: Call) -> Encoded:
+    key = (call.version, call.peer.listener)
+    body = node.encoded_metadata.get(key)
+    if body is None:
+        topics = [_topic(node, call, topic) for topic in node.image.topics_by_name.values()]
+        body = encode_response(call.api_key, call.version, _response(node, call, topics))
+        node.encoded_metadata[key] = body
+    head = response_head(call.api_key, call.version, call.correlation_id)
+    return Encoded((frame(head, body),))
+
+
+def _response(
+    node: "Node", call: Call, topics: list[dict[str, Any]], error_code: int = 0
+) -> Mapping[str, Any]:
+    with_operations = optional(call.body, "include_cluster_authorized_operations", False)
+    return {
+        "throttle_time": 0,
+        "brokers": node.brokers_on(call.peer.listener),
+        "cluster_id": node.cluster_id,
+        # KRaft tells clients some broker: whoever it is forwards to the controller.
+        "controller_id": node.node_id,
+        "topics": topics,
+        "cluster_authorized_operations": ON_CLUSTER if with_operations else NOT_ASKED,
+        "error_code": error_code,
+    }
+
+
+def _asked(node: "Node", call: Call, asked: Any) -> dict[str, Any]:
+    topic_id = optional(asked, "topic_id", None)
+    if topic_id is not None:
+        found = node.image.topics_by_id.get(topic_id)
+        if found is None:
+            return _missing(call, None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
+        return _topic(node, call, found)
+    found = node.image.topics_by_name.get(asked.name)
+    if found is not None:
+        return _topic(node, call, found)
+    return _missing(call, asked.name, None, _create_if_asked(node, call, asked.name))
+
+
+def _create_if_asked(node: "Node", call: Call, name: str) -> ErrorCode:
+    if not is_legal_topic_name(name):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    if node.config.auto_create_topics_enable and optional(
+        call.body, "allow_auto_topic_creation", True
+    ):
+        return node.auto_create_topic(name)
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _missing(
+    call: Call, name: str | None, topic_id: UUID | None, code: ErrorCode
+) -> dict[str, Any]:
+    return {
+        "error_code": code,
+        # Before v12 a name cannot be null.
+        "name": "" if name is None and call.version < 12 else name,
+        "topic_id": topic_id,
+        "is_internal": name in INTERNAL_TOPICS,
+        "partitions": (),
+    }
+
+
+def _topic(node: "Node", call: Call, topic: Topic) -> dict[str, Any]:
+    return {
+        "error_code": 0,
+        "name": topic.name,
+        "topic_id": topic.id,
+        "is_internal": topic.name in INTERNAL_TOPICS,
+        "partitions": [
+            _partition(node, call, index, state) for index, state in topic.partitions.items()
+        ],
+    }
+
+
+def _partition(node: "Node", call: Call, index: int, state: PartitionState) -> dict[str, Any]:
+    code = ErrorCode.NONE
+    leader = state.leader
+    if not node.has_listener(leader, call.peer.listener):
+        leader = -1
+        has_leader = state.has_leader and call.version >= 6
+        code = ErrorCode.LISTENER_NOT_FOUND if has_leader else ErrorCode.LEADER_NOT_AVAILABLE
+    return {
+        "error_code": code,
+        "partition_index": index,
+        "leader_id": leader,
+        "leader_epoch": state.leader_epoch,
+        "replica_nodes": state.replicas,
+        "isr_nodes": state.isr,
+        "offline_replicas": node.offline_replicas(state),
+    }

@@ -1,0 +1,38 @@
+"""OffsetForLeaderEpoch, v2-4: where did the log of an older leader epoch end?"""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.call import Answer, Call
+from kafkapy.core.errors import ErrorCode, Refused
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    return {
+        "throttle_time": 0,
+        "topics": [
+            {
+                "topic": topic.topic,
+                "partitions": [_partition(node, topic.topic, one) for one in topic.partitions],
+            }
+            for topic in call.body.topics
+        ],
+    }
+
+
+def _partition(node: "Node", topic: str, asked: Any) -> dict[str, Any]:
+    code, epoch, end_offset = ErrorCode.NONE, -1, -1
+    try:
+        partition = node.partitions.find_to_read(topic, None, asked.partition)
+        partition.check_leader(asked.current_leader_epoch)
+        epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
+    except Refused as refused:
+        code = refused.code
+    return {
+        "error_code": code,
+        "partition": asked.partition,
+        "leader_epoch": epoch,
+        "end_offset": end_offset,
+    }

@@ -1,0 +1,236 @@
+"""One partition as this node plays it: leader or follower over a PartitionLog.
+
+    append --> [flush, if the topic asks for it] --> high watermark --> acknowledgements
+                                                                    \\-> parked fetches
+
+The high watermark is what consumers may see and what acks=all waits for. On a leader it is
+the smallest end offset over the in-sync replicas; this node's own end offset counts once
+it is as durable as the topic demands (flush.messages). KIP-966: it does not advance while
+fewer than min.insync.replicas are in sync.
+"""
+
+from bisect import insort
+from collections.abc import Callable
+from typing import Protocol
+from uuid import UUID
+
+from kafkapy.broker.internal_topics import INTERNAL_TOPICS
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.ids import NO_NODE, TopicPartition
+from kafkapy.kraft.image import PartitionState
+from kafkapy.log.append import AppendInfo, Origin
+from kafkapy.log.config import LogConfig
+from kafkapy.log.partition_log import PartitionLog
+
+Acknowledge = Callable[[ErrorCode], None]
+
+
+class Watcher(Protocol):
+    """Something parked until this partition has more to read."""
+
+    def on_more(self, count_bytes: int) -> None: ...
+
+
+class Partition:
+    """What handlers ask and tell about one partition that lives on this node."""
+
+    __slots__ = (
+        "_acks",
+        "_node_id",
+        "_offline",
+        "_unseen_bytes",
+        "isr",
+        "leader",
+        "leader_epoch",
+        "leader_epoch_start",
+        "log",
+        "partition_epoch",
+        "replicas",
+        "topic_id",
+        "topic_partition",
+        "watchers",
+    )
+
+    def __init__(
+        self, topic_partition: TopicPartition, topic_id: UUID, node_id: int, log: PartitionLog
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.log = log
+        self.leader: int = NO_NODE
+        self.leader_epoch = -1
+        self.leader_epoch_start = -1
+        self.partition_epoch = -1
+        self.replicas: tuple[int, ...] = ()
+        self.isr: tuple[int, ...] = ()
+        self.watchers: set[Watcher] = set()
+        self._node_id = node_id
+        self._offline = False
+        self._unseen_bytes = 0
+        # (end offset, order of arrival, acknowledge): answered when the watermark gets there.
+        self._acks: list[tuple[int, int, Acknowledge]] = []
+
+    # --- role ---
+
+    @property
+    def is_leader(self) -> bool:
+        return self.leader == self._node_id and not self._offline
+
+    @property
+    def is_offline(self) -> bool:
+        return self._offline
+
+    @property
+    def is_internal(self) -> bool:
+        """Written by this node's own coordinators, not by clients."""
+        return self.topic_partition.topic in INTERNAL_TOPICS
+
+    def follow_metadata(self, state: PartitionState) -> bool:
+        """Take the role the metadata gives; True if this node's leadership has changed."""
+        if state.partition_epoch <= self.partition_epoch:
+            return False
+        was_leader, old_epoch = self.is_leader, self.leader_epoch
+        self.leader = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.partition_epoch = state.partition_epoch
+        self.replicas = tuple(state.replicas)
+        self.isr = tuple(state.isr)
+        if self.is_leader and old_epoch != self.leader_epoch:
+            # Even without data, the epoch starts here (FORMATS 7).
+            self.leader_epoch_start = self.log.log_end_offset
+            self.log.assign_epoch(self.leader_epoch, self.log.log_end_offset)
+        if not self.is_leader:
+            self._fail_acks(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            self._wake(0)
+        else:
+            self._advance_high_watermark()
+        return was_leader != self.is_leader or old_epoch != self.leader_epoch
+
+    def go_offline(self) -> None:
+        """Its log directory failed: nothing is acknowledged any more, readers are told."""
+        self._offline = True
+        self._fail_acks(ErrorCode.KAFKA_STORAGE_ERROR)
+        self._wake(0)
+
+    def retire(self) -> None:
+        """The topic was deleted, or this node is no replica any more."""
+        self.leader = NO_NODE
+        self._fail_acks(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self._wake(0)
+
+    def check_leader(self, current_leader_epoch: int = -1) -> None:
+        """Refuse unless this node leads the partition in the epoch the client knows."""
+        if self._offline:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR)
+        self.check_epoch(current_leader_epoch)
+        if self.leader != self._node_id:
+            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def check_epoch(self, current_leader_epoch: int) -> None:
+        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+            return
+        if current_leader_epoch < self.leader_epoch:
+            raise Refused(ErrorCode.FENCED_LEADER_EPOCH)
+        raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH)
+
+    # --- append ---
+
+    def append(
+        self,
+        records: memoryview,
+        *,
+        origin: Origin = Origin.CLIENT,
+        needs_all: bool = False,
+    ) -> AppendInfo:
+        """Append as leader. Follow with `when_durable` or `when_committed` to acknowledge."""
+        if needs_all and len(self.isr) < self.min_insync_replicas:
+            raise Refused(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"The size of the current ISR {list(self.isr)} is insufficient to satisfy the "
+                f"min.isr requirement of {self.min_insync_replicas} for partition "
+                f"{self.topic_partition}",
+            )
+        log = self.log
+        info = log.append_as_leader(records, leader_epoch=self.leader_epoch, origin=origin)
+        if not info.is_duplicate:
+            self._unseen_bytes += len(records)
+            if log.needs_flush_before_ack:
+                log.flush(self._on_flushed)
+            else:
+                self._advance_high_watermark()
+        return info
+
+    def when_committed(self, end_offset: int, then: Acknowledge) -> None:
+        """acks=all: `then` once every in-sync replica has everything below `end_offset`."""
+        if self.log.high_watermark >= end_offset:
+            then(self._committed_code())
+        else:
+            insort(self._acks, (end_offset, len(self._acks), then), key=lambda ack: ack[:2])
+
+    def when_durable(self, end_offset: int, then: Acknowledge) -> None:
+        """acks=1: at once, unless the topic wants the disk to have it first."""
+        if self.log.needs_flush_before_ack and self.log.flushed_offset < end_offset:
+            self.log.flush(
+                lambda failed: then(
+                    ErrorCode.NONE if failed is None else ErrorCode.KAFKA_STORAGE_ERROR
+                )
+            )
+        else:
+            then(ErrorCode.NONE)
+
+    def forget_ack(self, then: Acknowledge) -> None:
+        """The request's time is up; nobody waits for this acknowledgement any more."""
+        self._acks = [ack for ack in self._acks if ack[2] is not then]
+
+    @property
+    def min_insync_replicas(self) -> int:
+        """A topic with fewer replicas than it demands in sync is still writable (KIP-966)."""
+        return max(1, min(self.log.config.min_insync_replicas, len(self.replicas)))
+
+    # --- the high watermark ---
+
+    def _on_flushed(self, failed: DiskFailed | None) -> None:
+        if failed is None:
+            self._advance_high_watermark()
+
+    def _advance_high_watermark(self) -> None:
+        if self.isr != (self._node_id,) or len(self.isr) < self.min_insync_replicas:
+            return
+        log = self.log
+        end = log.flushed_offset if log.needs_flush_before_ack else log.log_end_offset
+        if end > log.high_watermark:
+            log.advance_high_watermark(end)
+            if self._acks:
+                self._acknowledge_up_to(end)
+            if self.watchers:
+                self._wake(self._unseen_bytes)
+            self._unseen_bytes = 0
+
+    def _acknowledge_up_to(self, high_watermark: int) -> None:
+        acks = self._acks
+        done = 0
+        while done < len(acks) and acks[done][0] <= high_watermark:
+            done += 1
+        ready, self._acks = acks[:done], acks[done:]
+        code = self._committed_code()
+        for _, _, then in ready:
+            then(code)
+
+    def _committed_code(self) -> ErrorCode:
+        if len(self.isr) < self.min_insync_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    def _fail_acks(self, code: ErrorCode) -> None:
+        waiting, self._acks = self._acks, []
+        for _, _, then in waiting:
+            then(code)
+
+    def _wake(self, count_bytes: int) -> None:
+        for watcher in tuple(self.watchers):
+            watcher.on_more(count_bytes)
+
+    # --- settings ---
+
+    def configure(self, config: LogConfig) -> None:
+        self.log.config = config

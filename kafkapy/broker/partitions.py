@@ -1,0 +1,163 @@
+"""Every partition that lives on this node, kept in step with the metadata image.
+
+    image delta --> create or delete logs, take or give up leadership --> on_leadership
+
+Lookups tell apart what clients must be told apart: a topic that does not exist, one whose
+id is unknown, and one that exists but is led elsewhere.
+"""
+
+from collections.abc import Callable, Iterator
+from uuid import UUID
+
+from kafkapy.broker.partition import Partition
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.kraft.delta import Delta
+from kafkapy.kraft.image import MetadataImage
+from kafkapy.kraft.topics import Topic
+from kafkapy.log.config import LogConfig
+from kafkapy.log.directories import LogDirectories
+
+
+class Partitions:
+    """The registry. `on_leadership` listeners hear (partition, is_leader) after a change."""
+
+    def __init__(
+        self,
+        node_id: int,
+        image: MetadataImage,
+        logs: LogDirectories,
+        config_for: Callable[[str], LogConfig],
+    ) -> None:
+        self._node_id = node_id
+        self._image = image
+        self._logs = logs
+        self._config_for = config_for
+        self._by_name: dict[tuple[str, int], Partition] = {}
+        self._by_id: dict[tuple[UUID, int], Partition] = {}
+        self.on_leadership: list[Callable[[Partition, bool], None]] = []
+        self.on_deleted: list[Callable[[TopicPartition], None]] = []
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(self._by_name.values())
+
+    def get(self, topic: str, index: int) -> Partition | None:
+        return self._by_name.get((topic, index))
+
+    # --- lookups for handlers ---
+
+    def find_to_write(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+        if name is not None:
+            partition = self._by_name.get((name, index))
+        else:
+            assert topic_id is not None, "a topic is named or numbered"
+            partition = self._by_id.get((topic_id, index))
+        if partition is None:
+            raise self._not_here(name, topic_id, index)
+        return partition
+
+    def find_to_read(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+        return self.find_to_write(name, topic_id, index)
+
+    def current_leader(
+        self, name: str | None, topic_id: UUID | None, index: int
+    ) -> tuple[int, int] | None:
+        """(leader, epoch) by the metadata, for the hints of KIP-951."""
+        if name is not None:
+            state = self._image.partition_by_name(name, index)
+        else:
+            assert topic_id is not None, "a topic is named or numbered"
+            state = self._image.partition(topic_id, index)
+        return None if state is None else (state.leader, state.leader_epoch)
+
+    def _not_here(self, name: str | None, topic_id: UUID | None, index: int) -> Refused:
+        if name is None and topic_id not in self._image.topics_by_id:
+            return Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+        if self.current_leader(name, topic_id, index) is None:
+            return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        topic_name = self._image.topics_by_id[topic_id].name if topic_id is not None else name
+        assert topic_name is not None, "its id is known, so its name is"
+        if self._logs.is_offline(TopicPartition(topic_name, index)):
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR)
+        return Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    # --- following the metadata ---
+
+    def follow(self, delta: Delta) -> None:
+        """Make this node's logs and roles what the image says now."""
+        for topic in delta.topics_deleted.values():
+            for index in topic.partitions:
+                self._delete(topic, index)
+        for topic_id, touched in delta.partitions.items():
+            topic = self._image.topics_by_id[topic_id]
+            for index in touched:
+                self._follow_partition(topic, index)
+
+    def reconfigure(self, topic: str | None) -> None:
+        """A topic's settings (None: every topic's) have changed: they act at once."""
+        if topic is None:
+            topics = list(self._image.topics_by_name.values())
+        else:
+            found = self._image.topics_by_name.get(topic)
+            topics = [] if found is None else [found]
+        for one in topics:
+            config = self._config_for(one.name)
+            for index in one.partitions:
+                partition = self._by_name.get((one.name, index))
+                if partition is not None:
+                    partition.configure(config)
+
+    def _follow_partition(self, topic: Topic, index: int) -> None:
+        state = topic.partitions[index]
+        key = (topic.name, index)
+        partition = self._by_name.get(key)
+        if self._node_id not in state.replicas:
+            if partition is not None:
+                self._delete(topic, index)
+            return
+        if partition is None:
+            partition = self._create(topic, index)
+            if partition is None:
+                return
+        if partition.follow_metadata(state):
+            for heard in self.on_leadership:
+                heard(partition, partition.is_leader)
+
+    def _create(self, topic: Topic, index: int) -> Partition | None:
+        topic_partition = TopicPartition(topic.name, index)
+        try:
+            log = self._logs.get_or_create(topic_partition, topic.id, self._config_for(topic.name))
+        except DiskFailed:
+            return None  # the directory has gone offline and says so itself
+        partition = Partition(topic_partition, topic.id, self._node_id, log)
+        self._by_name[topic_partition] = partition
+        self._by_id[topic.id, index] = partition
+        return partition
+
+    def _delete(self, topic: Topic, index: int) -> None:
+        partition = self._by_name.pop((topic.name, index), None)
+        if partition is None:
+            return
+        del self._by_id[topic.id, index]
+        was_leader = partition.is_leader
+        partition.retire()
+        if was_leader:
+            for heard in self.on_leadership:
+                heard(partition, False)
+        for deleted in self.on_deleted:
+            deleted(partition.topic_partition)
+        self._logs.delete(partition.topic_partition)
+
+    def directory_failed(self, directory: str) -> list[Partition]:
+        """Everything in `directory` is gone until the node restarts with a good disk."""
+        lost = [one for one in self._by_name.values() if one.log.directory.startswith(directory)]
+        for partition in lost:
+            was_leader = partition.is_leader
+            partition.go_offline()
+            if was_leader:
+                for heard in self.on_leadership:
+                    heard(partition, False)
+        return lost

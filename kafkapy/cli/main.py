@@ -1,0 +1,55 @@
+"""The `kafkapy` command. Each subcommand is a module of its own, imported when it is used:
+`kafkapy serve` must answer in a fraction of a second.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+# name -> (module, what it does)
+COMMANDS: Final = {
+    "serve": ("kafkapy.cli.serve", "run a node"),
+}
+
+
+class Failed(Exception):
+    """The one line a person is told before exit code 1."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser(given[0] if given else None)
+    options = parser.parse_args(given)
+    if options.command is None:
+        parser.print_help()
+        return 2
+    try:
+        code: int = options.run(options)
+        return code
+    except Failed as failed:
+        print(f"kafkapy: {failed}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output (head, less) has seen enough.
+        sys.stderr.close()
+        return 0
+
+
+def _parser(wanted: str | None) -> argparse.ArgumentParser:
+    from kafkapy import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="kafkapy", description="A Kafka server in Python, and tools for it."
+    )
+    parser.add_argument("--version", action="version", version=f"kafkapy {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, (module, purpose) in COMMANDS.items():
+        sub = commands.add_parser(name, help=purpose, description=purpose)
+        if name == wanted:
+            importlib.import_module(module).add_arguments(sub)
+    return parser

@@ -1,0 +1,142 @@
+"""`kafkapy serve`: run a node until it is told to stop.
+
+Without arguments: a broker and controller in one, on 127.0.0.1:9092, with its data in
+./data, formatted on the first start. `--config` takes Kafka's own server.properties;
+`--set` wins over it.
+"""
+
+import argparse
+import json
+import os
+from typing import Final
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.properties import parse_properties
+from kafkapy.broker.config.values import ConfigError
+from kafkapy.cli.main import Failed
+from kafkapy.core.errors import DiskFailed
+
+DEFAULT_LISTEN: Final = "127.0.0.1:9092"
+DEFAULT_DATA: Final = "./data"
+
+# What a node that nobody configured is: a cluster of one, kind to its own topics.
+_ALONE: Final = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="Kafka's server.properties")
+    parser.add_argument("--data", metavar="DIR", help=f"data directory (default {DEFAULT_DATA})")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help=f"address for clients (default {DEFAULT_LISTEN})"
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="one of Kafka's broker settings; may be repeated",
+    )
+    parser.add_argument("--json", action="store_true", help="events and the serving line as JSON")
+    parser.add_argument("--quiet", action="store_true", help="only warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    config = configured(options)
+    # Trio costs more than all the rest of the start: import it once the settings are good.
+    import trio
+
+    from kafkapy.broker.startup import CannotStart
+    from kafkapy.server.journal import Lines
+    from kafkapy.server.run import CannotListen, Serving, serve
+
+    journal = Lines(as_json=options.json, level="warning" if options.quiet else "info")
+    for name in config.unknown:
+        journal.warning("unknown setting", key=name, effect="ignored")
+
+    def told(serving: Serving) -> None:
+        print(_line(serving, as_json=options.json), flush=True)
+
+    try:
+        trio.run(serve, config, journal, told)
+    except* (CannotListen, CannotStart, DiskFailed, ConfigError) as group:
+        raise Failed(str(_first(group))) from None
+    return 0
+
+
+def configured(options: argparse.Namespace) -> BrokerConfig:
+    """The settings in force: defaults of a lone node < --config < --data, --listen < --set."""
+    properties = {} if options.config is None else _read_properties(options.config)
+    alone = options.config is None
+    if alone:
+        properties.update(_ALONE)
+    if options.listen is not None or alone:
+        _listen(properties, options.listen or DEFAULT_LISTEN)
+    if options.data is not None or alone:
+        properties["log.dirs"] = os.path.abspath(options.data or DEFAULT_DATA)
+    for given in options.set:
+        key, equals, value = given.partition("=")
+        if not equals:
+            raise Failed(f"--set {given}: expected KEY=VALUE, for example num.partitions=3")
+        properties[key.strip()] = value.strip()
+    try:
+        return BrokerConfig(properties)
+    except ConfigError as bad:
+        raise Failed(str(bad)) from None
+
+
+def _listen(properties: dict[str, str], listen: str) -> None:
+    """Clients' listener as told; the controller's stays, or is a free port of this machine."""
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdigit():
+        raise Failed(f"--listen {listen}: expected HOST:PORT, for example {DEFAULT_LISTEN}")
+    names = {name.strip() for name in properties.get("controller.listener.names", "").split(",")}
+    others = [
+        one
+        for one in properties.get("listeners", "CONTROLLER://127.0.0.1:0").split(",")
+        if one.strip().partition("://")[0] in names
+    ]
+    properties["listeners"] = ",".join([f"PLAINTEXT://{host}:{port}", *others])
+
+
+def _read_properties(path: str) -> dict[str, str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse_properties(file.read())
+    except OSError as failed:
+        raise Failed(f"--config {path}: {failed.strerror}") from None
+
+
+def _line(serving: "object", *, as_json: bool) -> str:
+    from kafkapy.server.run import Serving
+
+    assert isinstance(serving, Serving)
+    if as_json:
+        return json.dumps(
+            {
+                "event": "serving",
+                "address": serving.address,
+                "node_id": serving.node_id,
+                "cluster_id": serving.cluster_id,
+                "data": serving.data,
+            }
+        )
+    return (
+        f"kafkapy serves on {serving.address} "
+        f"(node {serving.node_id}, cluster {serving.cluster_id}, data in {serving.data})"
+    )
+
+
+def _first(group: BaseException) -> BaseException:
+    while isinstance(group, BaseExceptionGroup):
+        group = group.exceptions[0]
+    return group

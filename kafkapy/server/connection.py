@@ -1,0 +1,240 @@
+"""One client's connection: bytes in, frames to the broker, answers out in order.
+
+    readable -> recv -> every complete frame -> dispatch -> [pending...] -> outgoing -> send
+
+All of it is synchronous: the reactor calls `on_readable` and `on_writable`, and a `Later`
+that something else resolves sends from there. Small frames are parsed in a buffer that
+all connections share, so an idle connection holds none; a large frame gets a buffer of
+its own which grows with what has really arrived.
+"""
+
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kafkapy.broker.call import Answer, Call, Hangup, Later, Part, Peer, Resolved
+from kafkapy.core.errors import Corrupt
+from kafkapy.core.limits import MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
+from kafkapy.server.outgoing import Outgoing
+from kafkapy.server.reactor import READ, WRITE, Reactor
+
+Dispatch = Callable[[memoryview, Peer], tuple[Call, Answer]]
+Encode = Callable[[Call, Resolved], Sequence[Part]]
+
+SCRATCH_BYTES = 256 * 1024
+# How much is read ahead of knowing how large the next frame is, once frames were large:
+# what is read here is copied, what is read into the frame's own buffer is not.
+PEEK_BYTES = 4096
+FIRST_BUFFER_BYTES = 1024 * 1024
+# Reading stops while this much waits to be sent: the client does not read its answers.
+MAX_UNSENT_BYTES = 8 * 1024 * 1024
+_SCRATCH = memoryview(bytearray(SCRATCH_BYTES))
+
+
+class Connection:
+    """Owns its socket. `closed` is called once, with the reason or None."""
+
+    __slots__ = (
+        "_buffer",
+        "_closed",
+        "_dispatch",
+        "_encode",
+        "_filled",
+        "_frames_are_large",
+        "_interest",
+        "_is_reading",
+        "_max_frame_bytes",
+        "_out",
+        "_pending",
+        "_reactor",
+        "_socket",
+        "is_open",
+        "last_used",
+        "peer",
+    )
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        peer: Peer,
+        reactor: Reactor,
+        dispatch: Dispatch,
+        encode: Encode,
+        closed: Callable[["Connection", str | None], None],
+        max_frame_bytes: int,
+    ) -> None:
+        self.peer = peer
+        self.is_open = True
+        self.last_used = 0.0
+        self._socket = sock
+        self._reactor = reactor
+        self._dispatch = dispatch
+        self._encode = encode
+        self._closed = closed
+        self._max_frame_bytes = max_frame_bytes
+        self._buffer: bytearray | None = None
+        self._filled = 0
+        self._frames_are_large = False
+        self._is_reading = False
+        self._interest = READ
+        self._out = Outgoing(sock)
+        self._pending: deque[tuple[Call, Later | Resolved]] = deque()
+        reactor.register(sock.fileno(), self, READ)
+
+    # --- in ---
+
+    def on_readable(self) -> None:
+        self._is_reading = True
+        self.last_used = time.monotonic()
+        try:
+            if self._buffer is not None:
+                self._receive_into_own_buffer(self._buffer)
+            else:
+                self._receive_into_scratch()
+        except BlockingIOError:
+            pass
+        except (Corrupt, Hangup) as bad:
+            self.close(str(bad))
+        except OSError:
+            self.close(None)
+        finally:
+            self._is_reading = False
+        self._flush()
+
+    def _receive_into_scratch(self) -> None:
+        limit = PEEK_BYTES if self._frames_are_large else SCRATCH_BYTES
+        count = self._socket.recv_into(_SCRATCH, limit)
+        if count == 0:
+            self.close(None)
+            return
+        used = self._handle_frames(_SCRATCH, count)
+        if used < count and self.is_open:
+            self._keep_rest(_SCRATCH[used:count])
+            if self._frames_are_large and self._buffer is not None:
+                self._receive_into_own_buffer(self._buffer)
+
+    def _receive_into_own_buffer(self, buffer: bytearray) -> None:
+        """Read at most to the end of the frame, so that nothing has to be moved after it."""
+        view = memoryview(buffer)
+        count = self._socket.recv_into(view[self._filled :])
+        if count == 0:
+            self.close(None)
+            return
+        self._filled += count
+        if self._filled < len(buffer):
+            return
+        size = self._frame_end(view)
+        if size <= self._filled:
+            self._buffer = None
+            self._handle_frames(view, self._filled)
+        else:
+            self._grow(buffer, size)
+
+    def _handle_frames(self, view: memoryview, count: int) -> int:
+        """Serve every complete frame in view[:count]; returns where the incomplete one starts."""
+        at = 0
+        while count - at >= 4 and self.is_open:
+            end = at + self._frame_end(view[at:])
+            if end > count:
+                break
+            self._frames_are_large = end - at > SCRATCH_BYTES // 2
+            self._serve(view[at + 4 : end].toreadonly())
+            at = end
+        return at
+
+    def _frame_end(self, view: memoryview) -> int:
+        size = int.from_bytes(view[:4], "big", signed=True)
+        if not 8 <= size <= self._max_frame_bytes:
+            raise Corrupt(f"a frame of {size} bytes (8 to {self._max_frame_bytes} are allowed)")
+        return size + 4
+
+    def _keep_rest(self, rest: memoryview) -> None:
+        """The start of a frame whose rest has not come. At least 4 bytes are needed to size it."""
+        want = self._frame_end(rest) if len(rest) >= 4 else 4
+        self._frames_are_large = want > SCRATCH_BYTES // 2
+        buffer = bytearray(min(want, max(FIRST_BUFFER_BYTES, 2 * len(rest))))
+        buffer[: len(rest)] = rest
+        self._buffer, self._filled = buffer, len(rest)
+
+    def _grow(self, buffer: bytearray, want: int) -> None:
+        """Twice the size, up to the frame's: memory follows the bytes that came, not the claim."""
+        grown = bytearray(min(want, 2 * max(len(buffer), FIRST_BUFFER_BYTES)))
+        grown[: self._filled] = buffer
+        self._buffer = grown
+
+    # --- served ---
+
+    def _serve(self, request: memoryview) -> None:
+        call, answer = self._dispatch(request, self.peer)
+        if type(answer) is Later and not answer.is_resolved:
+            self._pending.append((call, answer))
+            answer.when_resolved(self._on_resolved)
+            if len(self._pending) >= MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION:
+                self._update_interest()
+            return
+        resolved: Any = answer.answer if type(answer) is Later else answer
+        if self._pending:
+            self._pending.append((call, resolved))
+        else:
+            self._out.add(self._encode(call, resolved))
+
+    def _on_resolved(self, _: Later) -> None:
+        """The oldest request may now be answered, and those behind it that waited."""
+        if not self.is_open:
+            self._pending.clear()
+            return
+        try:
+            while self._pending:
+                call, answer = self._pending[0]
+                if type(answer) is Later:
+                    if not answer.is_resolved:
+                        break
+                    self._out.add(self._encode(call, answer.answer))
+                else:
+                    self._out.add(self._encode(call, answer))  # type: ignore[arg-type]  # not Later
+                self._pending.popleft()
+        except Hangup as bad:
+            self.close(str(bad))
+        if not self._is_reading:
+            self._flush()
+
+    # --- out ---
+
+    def on_writable(self) -> None:
+        self._flush()
+
+    def _flush(self) -> None:
+        if not self.is_open:
+            return
+        try:
+            self._out.send()
+        except OSError:
+            self.close(None)
+            return
+        self._update_interest()
+
+    def _update_interest(self) -> None:
+        interest = WRITE if self._out.unsent_bytes else 0
+        if (
+            self._out.unsent_bytes < MAX_UNSENT_BYTES
+            and len(self._pending) < MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
+        ):
+            interest |= READ
+        if interest != self._interest:
+            self._interest = interest
+            self._reactor.modify(self._socket.fileno(), interest)
+
+    def close(self, reason: str | None) -> None:
+        """Let go of everything; answers that are still to come are dropped."""
+        if not self.is_open:
+            return
+        self.is_open = False
+        self._reactor.unregister(self._socket.fileno())
+        self._socket.close()
+        self._out.drop()
+        self._buffer = None
+        for then in self.peer.on_close:
+            then()
+        self._closed(self, reason)

@@ -1,0 +1,135 @@
+"""One listening address: accepts connections and keeps them.
+
+`max.connections` and `connections.max.idle.ms` are held here.
+"""
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Final
+
+from kafkapy.broker.call import Peer
+from kafkapy.core.seams import Journal
+from kafkapy.server.connection import Connection, Dispatch, Encode
+from kafkapy.server.reactor import READ, Reactor
+
+# Accept this many at a time, then let the connections that are there have their turn.
+_ACCEPT_AT_ONCE: Final = 64
+
+
+class Listener:
+    """Named as in `listeners` (PLAINTEXT, CONTROLLER ...), bound by `listen`."""
+
+    def __init__(
+        self,
+        name: str,
+        sock: socket.socket,
+        reactor: Reactor,
+        dispatch: Dispatch,
+        encode: Encode,
+        journal: Journal,
+        *,
+        is_controller: bool,
+        max_frame_bytes: int,
+        max_connections: Callable[[], int],
+        buffer_bytes: tuple[int | None, int | None] = (None, None),
+    ) -> None:
+        self.name = name
+        self.connections: set[Connection] = set()
+        self._socket = sock
+        self._reactor = reactor
+        self._dispatch = dispatch
+        self._encode = encode
+        self._journal = journal
+        self._is_controller = is_controller
+        self._max_frame_bytes = max_frame_bytes
+        self._max_connections = max_connections
+        self._buffer_bytes = buffer_bytes
+        reactor.register(sock.fileno(), self, READ)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, port = self._socket.getsockname()[:2]
+        return host, port
+
+    def on_readable(self) -> None:
+        for _ in range(_ACCEPT_AT_ONCE):
+            try:
+                sock, address = self._socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as failed:
+                # Out of descriptors: the ones we have go on, new ones must wait.
+                self._journal.error("accept failed", listener=self.name, reason=failed)
+                return
+            self._accept(sock, address[0])
+
+    def on_writable(self) -> None:
+        raise AssertionError("a listening socket is never written to")
+
+    def _accept(self, sock: socket.socket, host: str) -> None:
+        if len(self.connections) >= self._max_connections():
+            self._journal.warning("connection refused", listener=self.name, peer=host,
+                                  reason="max.connections are open")  # fmt: skip
+            sock.close()
+            return
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        receive, send = self._buffer_bytes
+        if receive is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+        if send is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send)
+        peer = Peer(self.name, host, is_controller_listener=self._is_controller)
+        connection = Connection(
+            sock,
+            peer,
+            self._reactor,
+            self._dispatch,
+            self._encode,
+            self._closed,
+            self._max_frame_bytes,
+        )
+        connection.last_used = time.monotonic()
+        self.connections.add(connection)
+
+    def _closed(self, connection: Connection, reason: str | None) -> None:
+        self.connections.discard(connection)
+        if reason is not None:
+            self._journal.warning(
+                "connection closed",
+                listener=self.name,
+                peer=connection.peer.host,
+                client=connection.peer.software_name,
+                reason=reason,
+            )
+
+    def close_idle(self, idle_seconds: float) -> None:
+        """connections.max.idle.ms, looked at now and then."""
+        limit = time.monotonic() - idle_seconds
+        for connection in [one for one in self.connections if one.last_used < limit]:
+            connection.close(None)
+
+    def stop_accepting(self) -> None:
+        self._reactor.unregister(self._socket.fileno())
+        self._socket.close()
+
+    def close(self) -> None:
+        self.stop_accepting()
+        for connection in list(self.connections):
+            connection.close(None)
+
+
+def listen(host: str, port: int, backlog: int) -> socket.socket:
+    """A bound, listening, non-blocking socket; port 0 picks a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(backlog)
+        sock.setblocking(False)
+    except OSError:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,113 @@
+"""What a connection still has to send: bytes and slices of files, in order.
+
+Small slices are read and sent together with the bytes around them in one sendmsg; large
+ones go from the page cache to the socket with sendfile and never pass through Python.
+"""
+
+import os
+import socket
+from collections import deque
+from collections.abc import Sequence
+
+from kafkapy.broker.call import Part
+from kafkapy.core.seams import FileSlice
+from kafkapy.server.files import RealFileSlice
+
+# Below this a pread and a shared sendmsg are cheaper than a sendfile of its own.
+SENDFILE_FROM_BYTES = 64 * 1024
+# IOV_MAX is 1024 on Linux; gathering more at once gains nothing.
+MAX_BUFFERS = 64
+
+
+class Outgoing:
+    """A queue of parts for one non-blocking socket."""
+
+    __slots__ = ("_parts", "_sent_of_slice", "_socket", "unsent_bytes")
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._parts: deque[memoryview | RealFileSlice] = deque()
+        self._sent_of_slice = 0
+        self.unsent_bytes = 0
+
+    def add(self, parts: Sequence[Part]) -> None:
+        for part in parts:
+            if isinstance(part, bytes):
+                self._parts.append(memoryview(part))
+                self.unsent_bytes += len(part)
+            else:
+                self._add_slice(part)
+
+    def _add_slice(self, part: FileSlice) -> None:
+        self.unsent_bytes += part.length
+        if part.length >= SENDFILE_FROM_BYTES and isinstance(part, RealFileSlice):
+            self._parts.append(part)
+            return
+        self._parts.append(memoryview(part.read()))
+        part.release()
+
+    def send(self) -> None:
+        """Send until all is out or the socket is full. Raises OSError if the peer is gone."""
+        parts = self._parts
+        while parts:
+            head = parts[0]
+            sent = self._send_bytes() if isinstance(head, memoryview) else self._send_file(head)
+            if sent < 0:
+                return
+
+    def _send_bytes(self) -> int:
+        parts = self._parts
+        buffers: list[memoryview] = []
+        flags = 0
+        for part in parts:
+            if not isinstance(part, memoryview):
+                flags = socket.MSG_MORE if hasattr(socket, "MSG_MORE") else 0
+                break
+            buffers.append(part)
+            if len(buffers) == MAX_BUFFERS:
+                break
+        try:
+            if len(buffers) == 1 and not flags:
+                sent = self._socket.send(buffers[0])
+            else:
+                sent = self._socket.sendmsg(buffers, (), flags)
+        except BlockingIOError:
+            return -1
+        self.unsent_bytes -= sent
+        left = sent
+        while left:
+            head = parts[0]
+            assert isinstance(head, memoryview), "only buffers were sent"
+            if left < len(head):
+                parts[0] = head[left:]
+                break
+            left -= len(head)
+            parts.popleft()
+        return sent
+
+    def _send_file(self, part: RealFileSlice) -> int:
+        at = self._sent_of_slice
+        try:
+            sent = os.sendfile(
+                self._socket.fileno(), part.pin(), part.position + at, part.length - at
+            )
+        except BlockingIOError:
+            return -1
+        if sent == 0:
+            # The file was cut below what we promised: the frame cannot be completed.
+            raise OSError(f"{part.length - at} bytes of a response are gone from the file")
+        self.unsent_bytes -= sent
+        self._sent_of_slice += sent
+        if self._sent_of_slice == part.length:
+            part.release()
+            self._parts.popleft()
+            self._sent_of_slice = 0
+        return sent
+
+    def drop(self) -> None:
+        """The connection is gone: let the files go."""
+        for part in self._parts:
+            if not isinstance(part, memoryview):
+                part.release()
+        self._parts.clear()
+        self.unsent_bytes = 0

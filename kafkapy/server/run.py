@@ -1,0 +1,186 @@
+"""A node behind real sockets: bind, start, serve, shut down.
+
+bind every listener   a port in use is said before anything is written
+start the node        lock, recover, lead the quorum, register, lead the partitions
+accept                only now: whoever connects is served
+stop                  accept no more, hand over, flush, mark the shutdown clean
+"""
+
+import gc
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import trio
+
+from kafkapy.broker.call import Answer, Call, Peer
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.listeners import Endpoint
+from kafkapy.broker.dispatch import dispatch, encode
+from kafkapy.broker.node import Node
+from kafkapy.core.seams import Journal
+from kafkapy.server.clock import LoopClock
+from kafkapy.server.disk import RealDisk
+from kafkapy.server.listener import Listener, listen
+from kafkapy.server.reactor import Reactor, make_reactor
+from kafkapy.server.rng import SystemRng
+from kafkapy.server.threads import Threads
+
+# A clean shutdown that takes longer than this is given up: the next start recovers.
+SHUTDOWN_SECONDS: Final = 20.0
+_IDLE_CHECK_SECONDS: Final = 30.0
+# Descriptors that files may use; the rest of the process's limit is for connections.
+_FILES_SHARE: Final = 0.5
+
+
+class CannotListen(Exception):
+    """An address of `listeners` cannot be bound; the sentence says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What the one line at start-up tells."""
+
+    address: str
+    node_id: int
+    cluster_id: str
+    data: str
+
+
+async def serve(
+    config: BrokerConfig,
+    journal: Journal,
+    told: Callable[[Serving], None],
+    *,
+    stop: trio.Event | None = None,
+) -> None:
+    """Serve until SIGTERM, SIGINT or `stop`."""
+    sockets = [(endpoint, _bind(endpoint, config)) for endpoint in config.listening.all]
+    try:
+        async with trio.open_nursery() as nursery:
+            shell = Shell(config, journal, sockets)
+            nursery.start_soon(shell.clock.run)
+            nursery.start_soon(shell.reactor.run)
+            await shell.start()
+            told(shell.serving())
+            await _until_told_to_stop(stop)
+            await shell.stop()
+            nursery.cancel_scope.cancel()
+    finally:
+        for _, sock in sockets:
+            sock.close()
+
+
+async def _until_told_to_stop(stop: trio.Event | None) -> None:
+    if stop is not None:
+        await stop.wait()
+        return
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            return
+
+
+class Shell:
+    """The pieces of a running node: loop, disk, listeners and the node itself."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        journal: Journal,
+        sockets: list[tuple[Endpoint, socket.socket]],
+    ) -> None:
+        self.clock = LoopClock()
+        self.reactor: Reactor = make_reactor()
+        self.listeners: list[Listener] = []
+        self._config = config
+        self._journal = journal
+        self._sockets = sockets
+        self._threads = Threads()
+        self._disk = RealDisk(self._threads.run, _open_files_limit())
+        ports = {endpoint.name: sock.getsockname()[1] for endpoint, sock in sockets}
+        self.node = Node(
+            config=config,
+            disk=self._disk,
+            clock=self.clock,
+            rng=SystemRng(),
+            journal=journal,
+            bound_ports=ports,
+        )
+
+    async def start(self) -> None:
+        """Return once the node serves; raises what kept it from doing so."""
+        started = trio.Event()
+        self.node.start(started.set)
+        await started.wait()
+        for endpoint, sock in self._sockets:
+            self.listeners.append(self._listener(endpoint, sock))
+        # What lives now lives for ever: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+
+    def _listener(self, endpoint: Endpoint, sock: socket.socket) -> Listener:
+        config = self._config
+        return Listener(
+            endpoint.name,
+            sock,
+            self.reactor,
+            self._dispatch,
+            encode,
+            self._journal,
+            is_controller=endpoint.name in config.listening.controller_names,
+            max_frame_bytes=config.socket_request_max_bytes,
+            max_connections=lambda: config.max_connections,
+        )
+
+    def _dispatch(self, request: memoryview, peer: Peer) -> tuple[Call, Answer]:
+        return dispatch(self.node, request, peer)
+
+    def serving(self) -> Serving:
+        first = next(one for one in self.listeners if one.name in self._broker_names())
+        host, port = first.address
+        return Serving(
+            f"{host}:{port}",
+            self.node.node_id,
+            self.node.cluster_id,
+            ",".join(self._config.data_directories),
+        )
+
+    def _broker_names(self) -> set[str]:
+        return {endpoint.name for endpoint in self._config.listening.broker}
+
+    async def stop(self) -> None:
+        """Within a bounded time; what is not flushed by then is recovered at the next start."""
+        for listener in self.listeners:
+            listener.close()
+        stopped = trio.Event()
+        with trio.move_on_after(SHUTDOWN_SECONDS):
+            self.node.stop(stopped.set)
+            await stopped.wait()
+        if not stopped.is_set():
+            self._journal.warning("shutdown not clean", reason=f"not done in {SHUTDOWN_SECONDS} s")
+        self._threads.close()
+        self._disk.close()
+
+
+def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
+    try:
+        return listen(endpoint.host, endpoint.port, config.socket_listen_backlog_size)
+    except OSError as failed:
+        where = f"{endpoint.host or '*'}:{endpoint.port}"
+        raise CannotListen(
+            f"cannot listen on {where}: {failed.strerror}; stop what uses it, "
+            f"or choose another with --listen HOST:PORT (port 0 picks a free one)"
+        ) from None
+
+
+def _open_files_limit() -> int:
+    """Raise the process's limit as far as it goes; files get half of it."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1 << 20), hard))
+        soft = min(hard, 1 << 20)
+    return min(int(soft * _FILES_SHARE), 8192)

@@ -1,0 +1,38 @@
+"""Calls that let go of the GIL (fsync, ftruncate, cold reads) run here, off the loop.
+
+A pool of our own rather than `trio.to_thread`: work is asked for from plain callbacks,
+where there is no task to await it, and the answer comes back as a callback too.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import trio
+
+# fsyncs of different files go to the device side by side; more than this gains nothing.
+_MAX_THREADS: Final = 8
+
+
+class Threads:
+    """Made inside the Trio loop whose callbacks it serves."""
+
+    def __init__(self) -> None:
+        self._token = trio.lowlevel.current_trio_token()
+        self._pool = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="kafkapy-disk")
+
+    def run(self, work: Callable[[], None], then: Callable[[], None]) -> None:
+        """Do `work` on a thread (it must not raise), then call `then` on the loop."""
+
+        def work_and_tell() -> None:
+            work()
+            try:
+                self._token.run_sync_soon(then)
+            except trio.RunFinishedError:
+                pass  # the loop is gone, and with it whoever wanted to know
+
+        self._pool.submit(work_and_tell)
+
+    def close(self) -> None:
+        """Wait for what is under way: a flush that was asked for is done."""
+        self._pool.shutdown(wait=True)
