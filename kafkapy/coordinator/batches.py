@@ -6,8 +6,7 @@ TransactionEnded    one control batch: the marker
 """
 
 from collections.abc import Iterator, Sequence
-from struct import Struct
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from kafkapy.coordinator.shard_log import RecordCodec
 from kafkapy.core.step import Transactional, TransactionEnded
@@ -21,13 +20,7 @@ from kafkapy.protocol.batch import (
     build_batch,
     records,
 )
-
-Rec = TypeVar("Rec")
-
-ABORT: Final = 0
-COMMIT: Final = 1
-_CONTROL_KEY: Final = Struct(">hh")
-_MARKER: Final = Struct(">hi")
+from kafkapy.protocol.control_records import build_marker, read_marker
 
 
 class Found(NamedTuple):
@@ -45,7 +38,13 @@ def build(
     first = step_records[0]
     if isinstance(first, TransactionEnded):
         assert len(step_records) == 1, ("a marker travels alone", step_records)
-        return _marker(first, now)
+        return build_marker(
+            is_commit=first.is_committed,
+            coordinator_epoch=first.coordinator_epoch,
+            producer_id=first.producer_id,
+            producer_epoch=first.producer_epoch,
+            timestamp=now,
+        )
     if isinstance(first, Transactional):
         return build_batch(
             [_new_record(codec, _of_producer(record, first), now) for record in step_records],
@@ -68,7 +67,11 @@ def read(data: bytes, codec: RecordCodec[Any], from_offset: int) -> Iterator[Fou
     for position, header in batches(view):
         if header.last_offset < from_offset:
             continue
-        for entry in records(view[position : position + header.size]):
+        batch = view[position : position + header.size]
+        if header.is_control:
+            yield Found(header.next_offset, _ended_by(batch, header))
+            continue
+        for entry in records(batch):
             if entry.offset >= from_offset:
                 yield _found(entry, header, codec)
         yield Found(header.next_offset, None)
@@ -85,22 +88,8 @@ def _of_producer(record: Any, first: Transactional[Any]) -> Any:
     return record.record
 
 
-def _marker(ended: TransactionEnded, now: Instant) -> bytes:
-    key = _CONTROL_KEY.pack(0, COMMIT if ended.is_committed else ABORT)
-    value = _MARKER.pack(0, ended.coordinator_epoch)
-    return build_batch(
-        [NewRecord(key, value, now)],
-        producer_id=ended.producer_id,
-        producer_epoch=ended.producer_epoch,
-        is_transactional=True,
-        is_control=True,
-    )
-
-
 def _found(entry: Record, header: BatchHeader, codec: RecordCodec[Any]) -> Found:
     end_offset = entry.offset + 1
-    if header.is_control:
-        return Found(end_offset, _read_marker(entry, header))
     if entry.key is None:
         return Found(end_offset, None, is_unknown=True)
     record = codec.decode(entry.key, entry.value)
@@ -111,16 +100,10 @@ def _found(entry: Record, header: BatchHeader, codec: RecordCodec[Any]) -> Found
     return Found(end_offset, record)
 
 
-def _read_marker(entry: Record, header: BatchHeader) -> TransactionEnded | None:
-    """Readers take longer values and higher versions than ours (FORMATS 2.4)."""
-    if entry.key is None or len(entry.key) < _CONTROL_KEY.size:
+def _ended_by(batch: memoryview, header: BatchHeader) -> TransactionEnded | None:
+    marker = read_marker(batch)
+    if marker is None:
         return None
-    _, kind = _CONTROL_KEY.unpack_from(entry.key)
-    if kind not in (ABORT, COMMIT):
-        return None
-    coordinator_epoch = -1
-    if entry.value is not None and len(entry.value) >= _MARKER.size:
-        _, coordinator_epoch = _MARKER.unpack_from(entry.value)
     return TransactionEnded(
-        header.producer_id, header.producer_epoch, coordinator_epoch, kind == COMMIT
+        header.producer_id, header.producer_epoch, marker.coordinator_epoch, marker.is_commit
     )

@@ -64,10 +64,11 @@ class Registry:
         if value is None:
             return encoded_key, None
         version = self._written_version(record)
-        which = (type(value), version)
+        value_class: type = type(value)
+        which = (value_class, version)
         encode_value = self._value_encoders.get(which)
         if encode_value is None:
-            encode_value = self._value_encoders[which] = encoder(type(value), version)
+            encode_value = self._value_encoders[which] = encoder(value_class, version)
         return encoded_key, _INT16.pack(version) + encode_value(value)
 
     def decode(self, key: bytes, value: bytes | None) -> Pair | None:
@@ -91,7 +92,8 @@ class Registry:
         which = (key_class, version)
         decode_value = self._value_decoders.get(which)
         if decode_value is None:
-            decode_value = decoder(key_class.__value_type__, version)
+            value_class: type = key_class.__value_type__
+            decode_value = decoder(value_class, version)
             self._value_decoders[which] = decode_value
         decoded, _ = decode_value(value, 2)
         return decoded
