@@ -14,6 +14,7 @@ then we are the zombie, and stop.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from kafkapy.broker.batched_calls import BatchedCalls, Done
@@ -128,9 +129,7 @@ class MarkerSender:
                 self._settle(parcel, results)
 
         for partition in parcel.partitions:
-            self._writer.write(
-                parcel.order.marker, partition, lambda error, of=partition: told(of, error)
-            )
+            self._writer.write(parcel.order.marker, partition, partial(told, partition))
 
     # On other nodes
 
