@@ -1,0 +1,116 @@
+"""Frames and headers.
+
+    frame     i32 size | header | body
+    request   v0  i16 api key | i16 version | i32 correlation id
+              v1  v0 | client id
+              v2  v1 | tags                 (flexible versions)
+    response  v0  i32 correlation id
+              v1  v0 | tags                 (flexible versions, ApiVersions excepted)
+
+The client id has a 16-bit length in v2 too: the header is read before anybody knows
+whether the version is one we speak.
+"""
+
+from codecs import utf_8_decode
+from struct import Struct
+from typing import Final, NamedTuple
+
+from kafkapy.core.errors import Corrupt
+from kafkapy.protocol.api_keys import (
+    FIRST_FLEXIBLE_VERSION,
+    request_header_version,
+    response_header_version,
+)
+from kafkapy.protocol.varint import read_uvarint
+
+_HEAD: Final = Struct(">hhi")
+_HEAD_AND_CLIENT_ID_LENGTH: Final = Struct(">hhih")
+_INT32: Final = Struct(">i")
+_INT32_AND_NO_TAGS: Final = Struct(">ix")
+_API_COUNT: Final = len(FIRST_FLEXIBLE_VERSION)
+
+
+class RequestHeader(NamedTuple):
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+
+
+def read_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int]:
+    """The header, and where the body begins. `frame` is without its size.
+
+    Versions are not judged: ApiVersions answers unknown ones too. A key that no Kafka
+    ever had is Corrupt, since nothing says what its header looks like.
+    """
+    size = len(frame)
+    if size < _HEAD.size:
+        raise Corrupt(f"a request of {size} bytes")
+    api_key, version, correlation_id = _HEAD.unpack_from(frame)
+    if not 0 <= api_key < _API_COUNT:
+        raise Corrupt(f"api key {api_key}")
+    kind = request_header_version(api_key, version)
+    if kind == 0:
+        return RequestHeader(api_key, version, correlation_id, None), _HEAD.size
+    position = _HEAD_AND_CLIENT_ID_LENGTH.size
+    if size < position:
+        raise Corrupt(f"a request of {size} bytes")
+    length = _HEAD_AND_CLIENT_ID_LENGTH.unpack_from(frame)[3]
+    client_id = None
+    if length >= 0:
+        end = position + length
+        if end > size:
+            raise Corrupt(f"client id of {length} bytes in a request of {size}")
+        client_id = utf_8_decode(frame[position:end], "replace")[0]
+        position = end
+    if kind == 2:
+        position = _skip_tags(frame, position)
+    return RequestHeader(api_key, version, correlation_id, client_id), position
+
+
+def _skip_tags(frame: bytes | memoryview, position: int) -> int:
+    size = len(frame)
+    if position < size and not frame[position]:
+        return position + 1
+    count, position = read_uvarint(frame, position)
+    if count * 2 > size - position:
+        raise Corrupt(f"header with {count} tags in {size - position} bytes")
+    for _ in range(count):
+        _, position = read_uvarint(frame, position)
+        length, position = read_uvarint(frame, position)
+        position += length
+        if position > size:
+            raise Corrupt("header is cut short in its tags")
+    return position
+
+
+def request_head(api_key: int, version: int, correlation_id: int, client_id: str | None) -> bytes:
+    """A request's header, for our own clients."""
+    kind = request_header_version(api_key, version)
+    assert kind > 0, (api_key, version)
+    text = b"" if client_id is None else client_id.encode()
+    length = -1 if client_id is None else len(text)
+    head = _HEAD_AND_CLIENT_ID_LENGTH.pack(api_key, version, correlation_id, length)
+    return b"".join((head, text, b"\0" if kind == 2 else b""))
+
+
+def response_head(api_key: int, version: int, correlation_id: int) -> bytes:
+    """A response's header, without the size in front of it."""
+    if response_header_version(api_key, version):
+        return _INT32_AND_NO_TAGS.pack(correlation_id)
+    return _INT32.pack(correlation_id)
+
+
+def read_response_head(api_key: int, version: int, frame: bytes | memoryview) -> tuple[int, int]:
+    """The correlation id, and where the body begins; for our own clients."""
+    if len(frame) < _INT32.size:
+        raise Corrupt(f"a response of {len(frame)} bytes")
+    (correlation_id,) = _INT32.unpack_from(frame)
+    if response_header_version(api_key, version):
+        return correlation_id, _skip_tags(frame, _INT32.size)
+    return correlation_id, _INT32.size
+
+
+def frame(head: bytes, *parts: bytes) -> bytes:
+    """A whole frame: the size, the header, the body."""
+    return b"".join((_INT32.pack(len(head) + sum(map(len, parts))), head, *parts))
