@@ -5,9 +5,8 @@
 Anything else than exactly one such frame is `Corrupt`. FORMATS sections 5.1 and 5.3.
 """
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.kraft.records import (
@@ -18,7 +17,7 @@ from kafkapy.kraft.records import (
     PartitionRecord,
     RegisterBrokerRecord,
 )
-from kafkapy.protocol.codec import decoder, encoder
+from kafkapy.protocol.codec import Decoder, Encoder, decoder, encoder
 
 FRAME_VERSION: Final = 1
 
@@ -53,7 +52,8 @@ def version_to_write(record: MetadataRecord, metadata_version: int) -> int:
 
 def encode_record(record: MetadataRecord, version: int) -> bytes:
     """`record` framed, as the given version of its schema."""
-    head, encode = _writer(type(record), version)
+    schema: type = type(record)
+    head, encode = _writer(schema, version)
     return head + encode(record)
 
 
@@ -84,20 +84,18 @@ def _change_version(record: BrokerRegistrationChangeRecord) -> int:
 
 
 @cache
-def _writer(
-    record: type[MetadataRecord], version: int
-) -> tuple[bytes, Callable[[MetadataRecord], bytes]]:
-    assert 0 <= version <= _HIGHEST_VERSION.get(record, 0), (record, version)
-    head = bytes((FRAME_VERSION, record.__api_key__, version))
-    return head, encoder(record, version)
+def _writer(schema: Any, version: int) -> tuple[bytes, Encoder]:
+    assert 0 <= version <= _HIGHEST_VERSION.get(schema, 0), (schema, version)
+    head = bytes((FRAME_VERSION, schema.__api_key__, version))
+    return head, encoder(schema, version)
 
 
 @cache
-def _reader(api_key: int, version: int) -> Callable[[bytes | memoryview, int], tuple[Any, int]]:
-    record = _BY_API_KEY.get(api_key)
-    if record is None or version > _HIGHEST_VERSION.get(record, 0):
+def _reader(api_key: int, version: int) -> Decoder:
+    schema: Any = _BY_API_KEY.get(api_key)
+    if schema is None or version > _HIGHEST_VERSION.get(schema, 0):
         raise Corrupt(f"unknown metadata record: api key {api_key}, version {version}")
-    return decoder(record, version)
+    return decoder(schema, version)
 
 
 def _read_uvarint(frame: bytes | memoryview, position: int) -> tuple[int, int]:

@@ -43,13 +43,13 @@ class RegisterBrokerRecord:
     is_migrating_zk_broker: bool = schema.boolean(since=2, default=False)
     incarnation_id: UUID = schema.uuid()
     broker_epoch: int = schema.int64()
-    end_points: tuple[Endpoint, ...] = schema.array()
-    features: tuple[FeatureRange, ...] = schema.array()
+    end_points: tuple[Endpoint, ...] = schema.array(Endpoint)
+    features: tuple[FeatureRange, ...] = schema.array(FeatureRange)
     rack: str | None = schema.string(default=None)
     fenced: bool = schema.boolean(default=True)
     in_controlled_shutdown: bool = schema.boolean(since=1, default=False)
-    log_dirs: tuple[UUID, ...] = schema.uuid(since=3, tag=0, default=())
-    cordoned_log_dirs: tuple[UUID, ...] | None = schema.uuid(since=4, tag=1, default=None)
+    log_dirs: tuple[UUID, ...] = schema.array("uuid", since=3, tag=0, default=())
+    cordoned_log_dirs: tuple[UUID, ...] | None = schema.array("uuid", since=4, tag=1, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,17 +76,19 @@ class PartitionRecord:
     __flexible_since__: ClassVar[int] = 0
     partition_id: int = schema.int32(default=-1)
     topic_id: UUID = schema.uuid()
-    replicas: tuple[int, ...] = schema.int32(default=())
-    isr: tuple[int, ...] = schema.int32(default=())
-    removing_replicas: tuple[int, ...] = schema.int32(default=())
-    adding_replicas: tuple[int, ...] = schema.int32(default=())
+    replicas: tuple[int, ...] = schema.array("int32", default=())
+    isr: tuple[int, ...] = schema.array("int32", default=())
+    removing_replicas: tuple[int, ...] = schema.array("int32", default=())
+    adding_replicas: tuple[int, ...] = schema.array("int32", default=())
     leader: int = schema.int32(default=-1)
     leader_recovery_state: int = schema.int8(tag=0, default=0)
     leader_epoch: int = schema.int32(default=-1)
     partition_epoch: int = schema.int32(default=-1)
-    directories: tuple[UUID, ...] = schema.uuid(since=1, default=())
-    eligible_leader_replicas: tuple[int, ...] | None = schema.int32(since=2, tag=1, default=None)
-    last_known_elr: tuple[int, ...] | None = schema.int32(since=2, tag=2, default=None)
+    directories: tuple[UUID | None, ...] = schema.array("uuid", since=1, default=())
+    eligible_leader_replicas: tuple[int, ...] | None = schema.array(
+        "int32", since=2, tag=1, default=None
+    )
+    last_known_elr: tuple[int, ...] | None = schema.array("int32", since=2, tag=2, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,15 +115,17 @@ class PartitionChangeRecord:
     __flexible_since__: ClassVar[int] = 0
     partition_id: int = schema.int32(default=-1)
     topic_id: UUID = schema.uuid()
-    isr: tuple[int, ...] | None = schema.int32(tag=0, default=None)
+    isr: tuple[int, ...] | None = schema.array("int32", tag=0, default=None)
     leader: int = schema.int32(tag=1, default=-2)
-    replicas: tuple[int, ...] | None = schema.int32(tag=2, default=None)
-    removing_replicas: tuple[int, ...] | None = schema.int32(tag=3, default=None)
-    adding_replicas: tuple[int, ...] | None = schema.int32(tag=4, default=None)
+    replicas: tuple[int, ...] | None = schema.array("int32", tag=2, default=None)
+    removing_replicas: tuple[int, ...] | None = schema.array("int32", tag=3, default=None)
+    adding_replicas: tuple[int, ...] | None = schema.array("int32", tag=4, default=None)
     leader_recovery_state: int = schema.int8(tag=5, default=-1)
-    directories: tuple[UUID, ...] | None = schema.uuid(since=1, tag=8, default=None)
-    eligible_leader_replicas: tuple[int, ...] | None = schema.int32(since=2, tag=6, default=None)
-    last_known_elr: tuple[int, ...] | None = schema.int32(since=2, tag=7, default=None)
+    directories: tuple[UUID | None, ...] | None = schema.array("uuid", since=1, tag=8, default=None)
+    eligible_leader_replicas: tuple[int, ...] | None = schema.array(
+        "int32", since=2, tag=6, default=None
+    )
+    last_known_elr: tuple[int, ...] | None = schema.array("int32", since=2, tag=7, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +159,7 @@ class DelegationTokenRecord:
     __flexible_since__: ClassVar[int] = 0
     owner: str = schema.string()
     requester: str = schema.string()
-    renewers: tuple[str, ...] = schema.string()
+    renewers: tuple[str, ...] = schema.array("string")
     issue_timestamp: int = schema.int64()
     max_timestamp: int = schema.int64()
     expiration_timestamp: int = schema.int64()
@@ -168,9 +172,9 @@ class UserScramCredentialRecord:
     __flexible_since__: ClassVar[int] = 0
     name: str = schema.string()
     mechanism: int = schema.int8()
-    salt: bytes = schema.octets()
-    stored_key: bytes = schema.octets()
-    server_key: bytes = schema.octets()
+    salt: bytes = schema.byte_string()
+    stored_key: bytes = schema.byte_string()
+    server_key: bytes = schema.byte_string()
     iterations: int = schema.int32()
 
 
@@ -195,7 +199,7 @@ class QuotaEntity:
 class ClientQuotaRecord:
     __api_key__: ClassVar[int] = 14
     __flexible_since__: ClassVar[int] = 0
-    entity: tuple[QuotaEntity, ...] = schema.array()
+    entity: tuple[QuotaEntity, ...] = schema.array(QuotaEntity)
     key: str = schema.string()
     value: float = schema.float64()
     remove: bool = schema.boolean(default=False)
@@ -222,8 +226,8 @@ class BrokerRegistrationChangeRecord:
     broker_epoch: int = schema.int64()
     fenced: int = schema.int8(tag=0, default=0)
     in_controlled_shutdown: int = schema.int8(since=1, tag=1, default=0)
-    log_dirs: tuple[UUID, ...] = schema.uuid(since=2, tag=2, default=())
-    cordoned_log_dirs: tuple[UUID, ...] | None = schema.uuid(since=3, tag=3, default=None)
+    log_dirs: tuple[UUID, ...] = schema.array("uuid", since=2, tag=2, default=())
+    cordoned_log_dirs: tuple[UUID, ...] | None = schema.array("uuid", since=3, tag=3, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,8 +308,8 @@ class RegisterControllerRecord:
     controller_id: int = schema.int32()
     incarnation_id: UUID = schema.uuid()
     zk_migration_ready: bool = schema.boolean(default=False)
-    end_points: tuple[Endpoint, ...] = schema.array()
-    features: tuple[FeatureRange, ...] = schema.array()
+    end_points: tuple[Endpoint, ...] = schema.array(Endpoint)
+    features: tuple[FeatureRange, ...] = schema.array(FeatureRange)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,9 +139,13 @@ def _or(new: tuple[int, ...] | None, old: tuple[int, ...]) -> tuple[int, ...]:
     return old if new is None else new
 
 
-def _directories_of(directories: tuple[UUID, ...], replicas: tuple[int, ...]) -> tuple[UUID, ...]:
-    """Records from before directories had ids name none: all replicas are then migrating."""
-    if all(directory == MIGRATING for directory in directories):
+def _directories_of(
+    directories: tuple[UUID | None, ...], replicas: tuple[int, ...]
+) -> tuple[UUID, ...]:
+    """Records from before directories had ids name none: all replicas are then migrating.
+    (A zero UUID, which MIGRATING is, reads as None.)"""
+    named = tuple(directory or MIGRATING for directory in directories)
+    if all(directory == MIGRATING for directory in named):
         return (MIGRATING,) * len(replicas)
-    assert len(directories) == len(replicas), (directories, replicas)
-    return directories
+    assert len(named) == len(replicas), (directories, replicas)
+    return named
