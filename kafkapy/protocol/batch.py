@@ -49,6 +49,7 @@ __all__ = [
     "read_header",
     "records",
     "stamp",
+    "stamped",
 ]
 
 HEADER_SIZE: Final = 61
@@ -61,11 +62,14 @@ CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
 MAX_SEQUENCE: Final = 2**31 - 1
 
+_CODECS: Final = tuple(Codec)
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 _CRC_START: Final = 21
 _COVERED: Final = Struct(">hiqqqhii")  # the part of the header that the CRC covers
 _STAMP_OFFSET: Final = Struct(">q")
 _STAMP_EPOCH: Final = Struct(">i")
+_STAMPED: Final = Struct(">qii")
+_MAGIC_POSITION: Final = 16
 
 
 class UnsupportedMagic(Corrupt):
@@ -105,8 +109,8 @@ class BatchHeader(NamedTuple):
     @property
     def codec(self) -> Codec:
         try:
-            return Codec(self.attributes & CODEC_MASK)
-        except ValueError:
+            return _CODECS[self.attributes & CODEC_MASK]
+        except IndexError:
             raise Corrupt(f"unknown codec {self.attributes & CODEC_MASK}") from None
 
     @property
@@ -173,6 +177,17 @@ def stamp(data: bytearray | memoryview, position: int, base_offset: int, leader_
     """What the leader writes into a batch that it appends; the CRC does not cover it."""
     _STAMP_OFFSET.pack_into(data, position, base_offset)
     _STAMP_EPOCH.pack_into(data, position + LOG_OVERHEAD, leader_epoch)
+
+
+def stamped(
+    batch: Bytes, header: BatchHeader, base_offset: int, leader_epoch: int
+) -> tuple[bytes, BatchHeader]:
+    """As `stamp`, into a copy of the 61 bytes; also the header that it makes."""
+    fields = header[3:]
+    head = (
+        _STAMPED.pack(base_offset, header.length, leader_epoch) + batch[_MAGIC_POSITION:HEADER_SIZE]
+    )
+    return head, BatchHeader._make((base_offset, header.length, leader_epoch, *fields))
 
 
 def payload(batch: Bytes, header: BatchHeader) -> bytes:
