@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.topic_names import why_illegal
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.producer_state import ProducerEntry
 
@@ -31,6 +32,7 @@ def _partition(node: "Node", topic: str, index: int) -> dict[str, Any]:
     code, message = ErrorCode.NONE, None
     producers: list[dict[str, Any]] = []
     try:
+        _check_topic(node, topic)
         partition = node.partitions.find_to_read(topic, None, index)
         partition.check_leader()
         producers = [_producer(entry) for entry in partition.log.producers.active()]
@@ -42,6 +44,16 @@ def _partition(node: "Node", topic: str, index: int) -> dict[str, Any]:
         "error_message": message,
         "active_producers": producers,
     }
+
+
+def _check_topic(node: "Node", topic: str) -> None:
+    """Kafka explains what is wrong with a topic, and leaves partitions to their codes."""
+    illegal = why_illegal(topic)
+    if illegal is not None:
+        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
+    if topic not in node.image.topics_by_name:
+        sentence = "This server does not host this topic-partition."
+        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, sentence)
 
 
 def _producer(entry: ProducerEntry) -> dict[str, Any]:

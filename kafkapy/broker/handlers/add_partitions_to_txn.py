@@ -1,0 +1,143 @@
+"""AddPartitionsToTxn, v0-5. 0-3 from clients, one transaction; 4-5 from brokers, many.
+
+v2 PRODUCER_FENCED, v4 batches and verify_only (KIP-890), v5 TRANSACTION_ABORTABLE.
+A partition that does not exist fails the transaction's request as a whole: the others are
+OPERATION_NOT_ATTEMPTED.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafkapy.broker.call import Answer, Call, Later
+from kafkapy.broker.verification import by_topic
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.txn.events import AddPartitions, PartitionsAdded, PartitionsVerified, VerifyPartitions
+from kafkapy.txn.transaction import TV_0, TV_2
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+LAST_FROM_CLIENTS = 3
+
+Errors = Mapping[TopicPartition, ErrorCode]
+
+
+class _Asked(NamedTuple):
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    verify_only: bool
+    partitions: frozenset[TopicPartition]
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    asked = list(_transactions(call))
+    results: dict[int, Errors] = {}
+    later = Later()
+
+    def told(at: int, errors: Errors) -> None:
+        results[at] = errors
+        if len(results) == len(asked):
+            pairs = [(one.transactional_id, results[at]) for at, one in enumerate(asked)]
+            later.resolve(_answer(call, pairs))
+
+    for at, one in enumerate(asked):
+        _ask(node, call, at, one, told)
+    return later if asked else _answer(call, [])
+
+
+def _transactions(call: Call) -> Iterator[_Asked]:
+    body = call.body
+    if call.version <= LAST_FROM_CLIENTS:
+        yield _Asked(
+            body.v3_and_below_transactional_id,
+            body.v3_and_below_producer_id,
+            body.v3_and_below_producer_epoch,
+            False,
+            _partitions(body.v3_and_below_topics),
+        )
+        return
+    for one in body.transactions:
+        yield _Asked(
+            one.transactional_id,
+            one.producer_id,
+            one.producer_epoch,
+            one.verify_only,
+            _partitions(one.topics),
+        )
+
+
+def _partitions(topics: Any) -> frozenset[TopicPartition]:
+    return frozenset(
+        TopicPartition(topic.name, one) for topic in topics for one in topic.partitions
+    )
+
+
+def _ask(node: "Node", call: Call, at: int, asked: _Asked, told: Any) -> None:
+    unknown = {one for one in asked.partitions if node.image.partition_by_name(*one) is None}
+    if unknown:
+        told(
+            at,
+            {
+                one: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                if one in unknown
+                else ErrorCode.OPERATION_NOT_ATTEMPTED
+                for one in asked.partitions
+            },
+        )
+        return
+
+    def answered(reply: Any) -> None:
+        match reply:
+            case PartitionsVerified(errors):
+                told(at, errors)
+            case PartitionsAdded(error):
+                told(at, dict.fromkeys(asked.partitions, error))
+            case _:
+                assert isinstance(reply, Refused), reply
+                told(at, dict.fromkeys(asked.partitions, reply.code))
+
+    who = (asked.transactional_id, asked.producer_id, asked.producer_epoch)
+    if asked.verify_only:
+        node.transactions.submit(VerifyPartitions(*who, asked.partitions), answered)
+    else:
+        client_version = TV_0 if call.version <= LAST_FROM_CLIENTS else TV_2
+        event = AddPartitions(*who, asked.partitions, client_version)
+        node.transactions.submit(event, answered)
+
+
+def _answer(call: Call, results: list[tuple[str, Errors]]) -> dict[str, Any]:
+    if call.version <= LAST_FROM_CLIENTS:
+        ((_, errors),) = results
+        return {"throttle_time": 0, "results_by_topic_v3_and_below": _topics(call, errors)}
+    return {
+        "throttle_time": 0,
+        "error_code": ErrorCode.NONE,
+        "results_by_transaction": [
+            {"transactional_id": transactional_id, "topic_results": _topics(call, errors)}
+            for transactional_id, errors in results
+        ],
+    }
+
+
+def _topics(call: Call, errors: Errors) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": topic,
+            "results_by_partition": [
+                {
+                    "partition_index": index,
+                    "partition_error_code": _code(call, errors[TopicPartition(topic, index)]),
+                }
+                for index in indexes
+            ],
+        }
+        for topic, indexes in by_topic(errors)
+    ]
+
+
+def _code(call: Call, error: ErrorCode) -> ErrorCode:
+    if error is ErrorCode.PRODUCER_FENCED and call.version < 2:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return error

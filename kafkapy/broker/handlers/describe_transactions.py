@@ -1,0 +1,47 @@
+"""DescribeTransactions, v0 (KIP-664)."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.call import Answer, Call, Later
+from kafkapy.broker.verification import by_topic
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.txn.events import DescribeTransaction, TransactionDescribed
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    ids = call.body.transactional_ids
+    found: dict[int, dict[str, Any]] = {}
+    later = Later()
+
+    def answered(at: int, reply: Any) -> None:
+        if isinstance(reply, Refused):
+            reply = TransactionDescribed(reply.code, ids[at])
+        found[at] = _state(reply)
+        if len(found) == len(ids):
+            states = [found[at] for at in range(len(ids))]
+            later.resolve({"throttle_time": 0, "transaction_states": states})
+
+    for at, transactional_id in enumerate(ids):
+        node.transactions.submit(DescribeTransaction(transactional_id), partial(answered, at))
+    return later if ids else {"throttle_time": 0, "transaction_states": []}
+
+
+def _state(described: TransactionDescribed) -> dict[str, Any]:
+    is_known = described.error is ErrorCode.NONE
+    return {
+        "error_code": described.error,
+        "transactional_id": described.transactional_id,
+        "transaction_state": described.label,
+        "transaction_timeout": described.timeout_ms,
+        "transaction_start_time": described.started_ms if is_known else 0,
+        "producer_id": described.producer_id if is_known else 0,
+        "producer_epoch": described.producer_epoch if is_known else 0,
+        "topics": [
+            {"topic": topic, "partitions": indexes}
+            for topic, indexes in by_topic(described.partitions)
+        ],
+    }

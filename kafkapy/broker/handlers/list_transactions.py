@@ -1,0 +1,60 @@
+"""ListTransactions, v0-2 (KIP-664). v1 duration filter (KIP-994), v2 id pattern (KIP-1152)."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kafkapy.broker.call import Answer, Call, Later
+from kafkapy.broker.wire import optional
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.pattern import Pattern, PatternRefused
+from kafkapy.txn.events import ListTransactions, TransactionListed
+from kafkapy.txn.states import STATES_BY_LABEL
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    pattern = _pattern(optional(body, "transactional_id_pattern", None))
+    known = frozenset(
+        STATES_BY_LABEL[label] for label in body.state_filters if label in STATES_BY_LABEL
+    )
+    event = ListTransactions(
+        states=known if body.state_filters else None,
+        producer_ids=frozenset(body.producer_id_filters),
+        longer_than_ms=optional(body, "duration_filter", -1),
+    )
+    later = Later()
+
+    def listed(found: Sequence[TransactionListed]) -> None:
+        later.resolve(
+            {
+                "throttle_time": 0,
+                "error_code": ErrorCode.NONE,
+                "unknown_state_filters": [
+                    label for label in body.state_filters if label not in STATES_BY_LABEL
+                ],
+                "transaction_states": [
+                    {
+                        "transactional_id": one.transactional_id,
+                        "producer_id": one.producer_id,
+                        "transaction_state": one.label,
+                    }
+                    for one in found
+                    if pattern is None or pattern.matches(one.transactional_id)
+                ],
+            }
+        )
+
+    node.transactions.list(event, listed)
+    return later
+
+
+def _pattern(text: str | None) -> Pattern | None:
+    if not text:
+        return None
+    try:
+        return Pattern(text)
+    except PatternRefused as refused:
+        raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, str(refused)) from None

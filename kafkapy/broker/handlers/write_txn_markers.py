@@ -1,0 +1,71 @@
+"""WriteTxnMarkers, v1-2, from transaction coordinators and from `kafka-transactions abort`.
+
+v2 says by which protocol the marker's epoch is to be judged (KIP-1228).
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.call import Answer, Call, Later
+from kafkapy.broker.marker_writer import Marker
+from kafkapy.broker.verification import by_topic
+from kafkapy.broker.wire import optional
+from kafkapy.core.errors import ErrorCode
+from kafkapy.core.ids import TopicPartition
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    asked = [
+        (at, TopicPartition(topic.name, index))
+        for at, marker in enumerate(call.body.markers)
+        for topic in marker.topics
+        for index in topic.partition_indexes
+    ]
+    expected = set(asked)
+    results: dict[tuple[int, TopicPartition], ErrorCode] = {}
+    later = Later()
+
+    def told(which: tuple[int, TopicPartition], error: ErrorCode) -> None:
+        results[which] = error
+        if len(results) == len(expected):
+            later.resolve(_answer(call, results))
+
+    for which in expected:
+        at, topic_partition = which
+        marker = _marker(call.body.markers[at])
+        node.marker_writer.write(marker, topic_partition, partial(told, which))
+    return later if expected else _answer(call, results)
+
+
+def _marker(asked: Any) -> Marker:
+    return Marker(
+        producer_id=asked.producer_id,
+        producer_epoch=asked.producer_epoch,
+        coordinator_epoch=asked.coordinator_epoch,
+        committed=asked.transaction_result,
+        transaction_version=optional(asked, "transaction_version", 0),
+    )
+
+
+def _answer(call: Call, results: dict[tuple[int, TopicPartition], ErrorCode]) -> dict[str, Any]:
+    rows = []
+    for at, marker in enumerate(call.body.markers):
+        errors = {partition: error for (of, partition), error in results.items() if of == at}
+        rows.append({"producer_id": marker.producer_id, "topics": _topics(errors)})
+    return {"markers": rows}
+
+
+def _topics(errors: dict[TopicPartition, ErrorCode]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": topic,
+            "partitions": [
+                {"partition_index": index, "error_code": errors[TopicPartition(topic, index)]}
+                for index in indexes
+            ],
+        }
+        for topic, indexes in by_topic(errors)
+    ]
