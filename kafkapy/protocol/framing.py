@@ -18,10 +18,11 @@ from typing import Final, NamedTuple
 from kafkapy.core.errors import Corrupt
 from kafkapy.protocol.api_keys import (
     FIRST_FLEXIBLE_VERSION,
+    ApiKey,
     request_header_version,
     response_header_version,
 )
-from kafkapy.protocol.varint import read_uvarint
+from kafkapy.protocol.varint import skip_tags
 
 _HEAD: Final = Struct(">hhi")
 _HEAD_AND_CLIENT_ID_LENGTH: Final = Struct(">hhih")
@@ -44,18 +45,14 @@ def read_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int]:
     ever had is Corrupt, since nothing says what its header looks like.
     """
     size = len(frame)
-    if size < _HEAD.size:
-        raise Corrupt(f"a request of {size} bytes")
-    api_key, version, correlation_id = _HEAD.unpack_from(frame)
-    if not 0 <= api_key < _API_COUNT:
-        raise Corrupt(f"api key {api_key}")
-    kind = request_header_version(api_key, version)
-    if kind == 0:
-        return RequestHeader(api_key, version, correlation_id, None), _HEAD.size
     position = _HEAD_AND_CLIENT_ID_LENGTH.size
     if size < position:
-        raise Corrupt(f"a request of {size} bytes")
-    length = _HEAD_AND_CLIENT_ID_LENGTH.unpack_from(frame)[3]
+        return _read_shortest_header(frame)
+    api_key, version, correlation_id, length = _HEAD_AND_CLIENT_ID_LENGTH.unpack_from(frame)
+    if not 0 <= api_key < _API_COUNT:
+        raise Corrupt(f"api key {api_key}")
+    if api_key == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
+        return _read_shortest_header(frame)
     client_id = None
     if length >= 0:
         end = position + length
@@ -63,25 +60,19 @@ def read_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int]:
             raise Corrupt(f"client id of {length} bytes in a request of {size}")
         client_id = utf_8_decode(frame[position:end], "replace")[0]
         position = end
-    if kind == 2:
-        position = _skip_tags(frame, position)
+    if version >= FIRST_FLEXIBLE_VERSION[api_key]:
+        has_no_tags = position < size and not frame[position]
+        position = position + 1 if has_no_tags else skip_tags(frame, position)
     return RequestHeader(api_key, version, correlation_id, client_id), position
 
 
-def _skip_tags(frame: bytes | memoryview, position: int) -> int:
-    size = len(frame)
-    if position < size and not frame[position]:
-        return position + 1
-    count, position = read_uvarint(frame, position)
-    if count * 2 > size - position:
-        raise Corrupt(f"header with {count} tags in {size - position} bytes")
-    for _ in range(count):
-        _, position = read_uvarint(frame, position)
-        length, position = read_uvarint(frame, position)
-        position += length
-        if position > size:
-            raise Corrupt("header is cut short in its tags")
-    return position
+def _read_shortest_header(frame: bytes | memoryview) -> tuple[RequestHeader, int]:
+    """Version 0, which has no client id; anything else this short is cut short."""
+    if len(frame) >= _HEAD.size:
+        api_key, version, correlation_id = _HEAD.unpack_from(frame)
+        if 0 <= api_key < _API_COUNT and request_header_version(api_key, version) == 0:
+            return RequestHeader(api_key, version, correlation_id, None), _HEAD.size
+    raise Corrupt(f"a request of {len(frame)} bytes")
 
 
 def request_head(api_key: int, version: int, correlation_id: int, client_id: str | None) -> bytes:
@@ -107,7 +98,7 @@ def read_response_head(api_key: int, version: int, frame: bytes | memoryview) ->
         raise Corrupt(f"a response of {len(frame)} bytes")
     (correlation_id,) = _INT32.unpack_from(frame)
     if response_header_version(api_key, version):
-        return correlation_id, _skip_tags(frame, _INT32.size)
+        return correlation_id, skip_tags(frame, _INT32.size)
     return correlation_id, _INT32.size
 
 

@@ -7,7 +7,6 @@ from typing import Final
 from kafkapy.core.errors import Corrupt
 
 ONE_BYTE: Final = tuple(bytes((value,)) for value in range(128))
-_LONGEST: Final = 5  # bytes; as Kafka, which reads into 32 bits
 _LARGEST: Final = 2**31 - 1
 
 
@@ -25,13 +24,40 @@ def uvarint(value: int) -> bytes:
 def read_uvarint(data: bytes | memoryview, position: int) -> tuple[int, int]:
     """The value at `position`, and the position behind it. What ends early, runs on past
     five bytes or is no length a signed 32-bit integer holds is Corrupt."""
-    value = shift = 0
-    for byte in data[position : position + _LONGEST]:
-        position += 1
-        value |= (byte & 127) << shift
+    try:
+        byte = data[position]
         if byte < 128:
-            if value > _LARGEST:
-                raise Corrupt(f"varint of {value}")
-            return value, position
-        shift += 7
-    raise Corrupt("varint without an end")
+            return byte, position + 1
+        value = byte & 127
+        byte = data[position + 1]
+        if byte < 128:
+            return value | byte << 7, position + 2
+        value |= (byte & 127) << 7
+        byte = data[position + 2]
+        if byte < 128:
+            return value | byte << 14, position + 3
+        value |= (byte & 127) << 14
+        byte = data[position + 3]
+        if byte < 128:
+            return value | byte << 21, position + 4
+        value |= (byte & 127) << 21 | data[position + 4] << 28
+    except IndexError:
+        raise Corrupt("varint without an end") from None
+    if value > _LARGEST:
+        raise Corrupt(f"varint of {value}, or one that does not end")
+    return value, position + 5
+
+
+def skip_tags(data: bytes | memoryview, position: int) -> int:
+    """Past a tag section that nobody reads."""
+    size = len(data)
+    count, position = read_uvarint(data, position)
+    if count * 2 > size - position:
+        raise Corrupt(f"{count} tags in {size - position} bytes")
+    for _ in range(count):
+        _, position = read_uvarint(data, position)
+        length, position = read_uvarint(data, position)
+        position += length
+        if position > size:
+            raise Corrupt("a tag is cut short")
+    return position

@@ -1,9 +1,8 @@
 import io
 import random
-import struct
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,22 +11,12 @@ from kio.schema.index import api_key_map, schema_name_map
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
-from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.protocol.codec import decoder, encoder
 from kafkapy.protocol.schema import (
-    STRUCT,
     FieldPlan,
     StructPlan,
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
     plan,
-    string,
-    uuid,
 )
-from kafkapy.protocol.schema import struct as structure
 
 APIS = sorted(api_key_map)
 
