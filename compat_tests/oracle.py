@@ -119,6 +119,7 @@ class ApacheKafka:
         node_id: int = 1,
         jvm_options: Sequence[str] = (),
         outlives_us: bool = False,
+        heap: str = "512m",
     ) -> None:
         self.directory = directory
         self.data = data if data is not None else directory / "data"
@@ -127,6 +128,7 @@ class ApacheKafka:
         self._port = port
         self._jvm_options = jvm_options
         self._outlives_us = outlives_us
+        self._heap = heap
         self._process: Process | None = None
 
     @property
@@ -158,7 +160,7 @@ class ApacheKafka:
         configuration.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         if not (self.data / "meta.properties").exists():
             self._format(configuration)
-        runtime, *options = java(bundle, archive="server", heap="512m")
+        runtime, *options = java(bundle, archive="server", heap=self._heap)
         command = [runtime, *self._jvm_options, *options, "kafka.Kafka", str(configuration)]
         self._process = Process(command, log=self.log, outlives_us=self._outlives_us)
         wait_for("Apache Kafka answers", self._is_ready, timeout_s=_START_PATIENCE_S, every_s=0.1)
