@@ -11,6 +11,11 @@ from typing import Final
 # name -> (module, what it does)
 COMMANDS: Final = {
     "serve": ("kafkapy.cli.serve", "run a node"),
+    "format": ("kafkapy.cli.format", "make directories ready for a node of a cluster"),
+    "topics": ("kafkapy.cli.topics", "list, describe, create, alter and delete topics"),
+    "produce": ("kafkapy.cli.produce", "write lines of standard input to a topic"),
+    "consume": ("kafkapy.cli.consume", "print the records of a topic"),
+    "dump-log": ("kafkapy.cli.dump_log", "print what is in the files of a log"),
 }
 
 

@@ -43,7 +43,7 @@ def _brokers(node: "Node", call: Call, endpoint_type: int) -> list[dict[str, Any
         return [
             {"broker_id": row["node_id"], "host": row["host"], "port": row["port"], "rack": None,
              "is_fenced": False}
-            for row in node.controllers_on(call.peer.listener)
+            for row in node.cluster.controllers(call.peer.listener)
         ]  # fmt: skip
     with_fenced = optional(call.body, "include_fenced_brokers", False)
     return [
@@ -54,5 +54,5 @@ def _brokers(node: "Node", call: Call, endpoint_type: int) -> list[dict[str, Any
             "rack": row["rack"],
             "is_fenced": row["is_fenced"],
         }
-        for row in node.brokers_on(call.peer.listener, with_fenced=with_fenced)
+        for row in node.cluster.brokers(call.peer.listener, with_fenced=with_fenced)
     ]

@@ -89,7 +89,7 @@ def _topic(node: "Node", topic: Topic, states: list[tuple[int, PartitionState]])
                 "isr_nodes": state.isr,
                 "eligible_leader_replicas": state.elr,
                 "last_known_elr": state.last_known_elr,
-                "offline_replicas": node.offline_replicas(state),
+                "offline_replicas": node.cluster.offline_replicas(state),
             }
             for index, state in states
         ],

@@ -64,7 +64,7 @@ def _response(
     with_operations = optional(call.body, "include_cluster_authorized_operations", False)
     return {
         "throttle_time": 0,
-        "brokers": node.brokers_on(call.peer.listener),
+        "brokers": node.cluster.brokers(call.peer.listener),
         "cluster_id": node.cluster_id,
         # KRaft tells clients some broker: whoever it is forwards to the controller.
         "controller_id": node.node_id,
@@ -125,7 +125,7 @@ def _topic(node: "Node", call: Call, topic: Topic) -> dict[str, Any]:
 def _partition(node: "Node", call: Call, index: int, state: PartitionState) -> dict[str, Any]:
     code = ErrorCode.NONE
     leader = state.leader
-    if not node.has_listener(leader, call.peer.listener):
+    if not node.cluster.is_reachable(leader, call.peer.listener):
         leader = -1
         has_leader = state.has_leader and call.version >= 6
         code = ErrorCode.LISTENER_NOT_FOUND if has_leader else ErrorCode.LEADER_NOT_AVAILABLE
@@ -136,5 +136,5 @@ def _partition(node: "Node", call: Call, index: int, state: PartitionState) -> d
         "leader_epoch": state.leader_epoch,
         "replica_nodes": state.replicas,
         "isr_nodes": state.isr,
-        "offline_replicas": node.offline_replicas(state),
+        "offline_replicas": node.cluster.offline_replicas(state),
     }

@@ -1,0 +1,1 @@
+"""kafkapy beside Apache Kafka: the same rows, the same machine, the same run."""

@@ -1,0 +1,66 @@
+"""The cluster as clients of this node are told about it: brokers, controllers, replicas."""
+
+from typing import Any
+
+from kafkapy.kraft.image import MetadataImage
+from kafkapy.kraft.registrations import BrokerRegistration
+from kafkapy.kraft.topics import PartitionState
+from kafkapy.kraft.uuids import LOST
+
+
+class ClusterView:
+    """Reads the image; endpoints are those of the listener the client came in on."""
+
+    def __init__(self, image: MetadataImage) -> None:
+        self._image = image
+
+    def brokers(self, listener: str, *, with_fenced: bool = False) -> list[dict[str, Any]]:
+        rows = []
+        for broker in self._image.brokers.values():
+            if broker.fenced and not with_fenced:
+                continue
+            for endpoint in broker.endpoints:
+                if endpoint.name == listener:
+                    rows.append(
+                        {
+                            "node_id": broker.id,
+                            "host": endpoint.host,
+                            "port": endpoint.port,
+                            "rack": broker.rack,
+                            "is_fenced": broker.fenced,
+                        }
+                    )
+        return rows
+
+    def controllers(self, listener: str) -> list[dict[str, Any]]:
+        return [
+            {"node_id": controller.id, "host": endpoint.host, "port": endpoint.port}
+            for controller in self._image.controllers.values()
+            for endpoint in controller.endpoints
+            if endpoint.name == listener
+        ]
+
+    def is_reachable(self, node_id: int, listener: str) -> bool:
+        """Whether a client on `listener` can be sent to this broker."""
+        broker = self._image.brokers.get(node_id)
+        return (
+            broker is not None
+            and not broker.fenced
+            and any(endpoint.name == listener for endpoint in broker.endpoints)
+        )
+
+    def offline_replicas(self, state: PartitionState) -> list[int]:
+        """Replicas on fenced or unknown brokers, or in a directory that failed."""
+        brokers = self._image.brokers
+        return [
+            replica
+            for replica, directory in zip(state.replicas, state.directories, strict=False)
+            if _is_offline(brokers.get(replica), directory)
+        ]
+
+
+def _is_offline(broker: BrokerRegistration | None, directory: Any) -> bool:
+    if broker is None or broker.fenced or directory == LOST:
+        return True
+    has_id = directory is not None and directory.int > 99
+    return has_id and bool(broker.log_dirs) and directory not in broker.log_dirs

@@ -1,0 +1,143 @@
+"""A small blocking client for the command line: one broker, one request at a time.
+
+The tools need the newest versions that both sides have, and a sentence when something is
+refused; everything a real client does for throughput they can do without.
+"""
+
+import socket
+import struct
+from typing import Any, Final
+
+from kafkapy.cli.main import Failed
+from kafkapy.core.errors import Corrupt, ErrorCode
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.framing import frame, read_response_head, request_head
+from kafkapy.protocol.messages import decode_response, encode_request
+
+# The newest version of each API that the tools use; a broker with less is asked for less.
+_NEWEST: Final = {
+    ApiKey.PRODUCE: 12,
+    ApiKey.FETCH: 12,
+    ApiKey.LIST_OFFSETS: 10,
+    ApiKey.METADATA: 12,
+    ApiKey.CREATE_TOPICS: 7,
+    ApiKey.DELETE_TOPICS: 6,
+    ApiKey.CREATE_PARTITIONS: 3,
+    ApiKey.DESCRIBE_CONFIGS: 4,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: 1,
+}
+_CLIENT_ID: Final = "kafkapy-cli"
+_TIMEOUT_SECONDS: Final = 60.0
+
+
+class Client:
+    """Use as a context manager: `with Client("127.0.0.1:9092") as client`."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdigit():
+            raise Failed(f"{address}: expected HOST:PORT, for example 127.0.0.1:9092")
+        try:
+            self._socket = socket.create_connection((host, int(port)), timeout=_TIMEOUT_SECONDS)
+        except OSError as failed:
+            raise Failed(
+                f"cannot reach a broker at {address}: {failed.strerror or failed}; "
+                f"is it running, and is --server right?"
+            ) from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._address = address
+        self._correlation_id = 0
+        self._served = {
+            row.api_key: (row.min_version, row.max_version)
+            for row in self._ask(
+                ApiKey.API_VERSIONS,
+                3,
+                {"client_software_name": "kafkapy", "client_software_version": "0"},
+            ).api_keys
+        }
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def ask(self, api: ApiKey, body: dict[str, Any]) -> Any:
+        """The decoded answer; Failed if the broker does not serve the API."""
+        return self._ask(api, self.version(api), body)
+
+    def version(self, api: ApiKey) -> int:
+        if api not in self._served:
+            raise Failed(f"the broker at {self._address} does not serve {api.name}")
+        lowest, highest = self._served[api]
+        version = min(highest, _NEWEST[api])
+        if version < lowest:
+            raise Failed(f"the broker at {self._address} is too new for this tool ({api.name})")
+        return version
+
+    def _ask(self, api: ApiKey, version: int, body: dict[str, Any]) -> Any:
+        self._correlation_id += 1
+        head = request_head(api, version, self._correlation_id, _CLIENT_ID)
+        try:
+            self._socket.sendall(frame(head, encode_request(api, version, body)))
+            (size,) = struct.unpack(">i", self._receive(4))
+            answer = memoryview(self._receive(size)).toreadonly()
+        except OSError as failed:
+            raise Failed(f"lost the broker at {self._address}: {failed}") from None
+        correlation_id, body_at = read_response_head(api, version, answer)
+        if correlation_id != self._correlation_id:
+            raise Corrupt(f"answer {correlation_id} to request {self._correlation_id}")
+        return decode_response(api, version, answer[body_at:])
+
+    def _receive(self, count: int) -> bytes:
+        data = bytearray(count)
+        at = 0
+        while at < count:
+            got = self._socket.recv_into(memoryview(data)[at:])
+            if got == 0:
+                raise Failed(f"the broker at {self._address} closed the connection")
+            at += got
+        return bytes(data)
+
+    # --- questions that several tools ask ---
+
+    def partitions(self, topic: str) -> list[int]:
+        """The partitions of a topic that exists; Failed if it does not."""
+        row = self.metadata([topic]).topics[0]
+        check(row.error_code, f"topic {topic}")
+        return sorted(one.partition_index for one in row.partitions)
+
+    def metadata(self, topics: list[str] | None, *, create: bool = False) -> Any:
+        asked = None if topics is None else [{"name": one, "topic_id": None} for one in topics]
+        return self.ask(ApiKey.METADATA, {"topics": asked, "allow_auto_topic_creation": create})
+
+    def offsets(self, topic: str, timestamps: dict[int, int]) -> dict[int, int]:
+        """Partition -> offset, for a timestamp (or -1 end, -2 start) of each."""
+        answer = self.ask(
+            ApiKey.LIST_OFFSETS,
+            {
+                "replica_id": -1,
+                "isolation_level": 0,
+                "timeout": int(_TIMEOUT_SECONDS * 1000),
+                "topics": [
+                    {
+                        "name": topic,
+                        "partitions": [
+                            {"partition_index": index, "timestamp": timestamp}
+                            for index, timestamp in timestamps.items()
+                        ],
+                    }
+                ],
+            },
+        )
+        found = {}
+        for one in answer.topics[0].partitions:
+            check(one.error_code, f"{topic}-{one.partition_index}")
+            found[one.partition_index] = one.offset
+        return found
+
+
+def check(code: int, about: str, message: str | None = None) -> None:
+    """Failed, in words, if `code` is an error."""
+    if code:
+        raise Failed(f"{about}: {ErrorCode(code).name}" + (f": {message}" if message else ""))

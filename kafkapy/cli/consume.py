@@ -1,0 +1,185 @@
+"""`kafkapy consume`: print the records of a topic, from an offset or a time on.
+
+    --format value      the value, a line each
+    --format full       partition, offset, time, key, headers and value in columns
+    --format json       one object a line; bytes that are no text as base64
+
+Ends at what was the end when it began; with --follow it goes on.
+"""
+
+import argparse
+import base64
+import json
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from kafkapy.cli.client import Client, check
+from kafkapy.cli.main import Failed
+from kafkapy.cli.output import Progress
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import Record, batches, records
+
+_WAIT_MS: Final = 500
+_MAX_BYTES: Final = 16 * 1024 * 1024
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topic")
+    parser.add_argument("--server", default="127.0.0.1:9092", metavar="HOST:PORT")
+    parser.add_argument("--partition", type=int, action="append", help="default: all")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        default="start",
+        metavar="WHERE",
+        help="start, end, an offset, or a time as 2026-11-18T12:00:00Z (default start)",
+    )
+    parser.add_argument("--max", type=int, help="stop after so many records")
+    parser.add_argument("--follow", action="store_true", help="wait for more, until Ctrl-C")
+    parser.add_argument("--committed", action="store_true", help="read_committed isolation")
+    parser.add_argument("--format", choices=("value", "full", "json"), default="value")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    printer = {"value": _print_value, "full": _print_full, "json": _print_json}[options.format]
+    progress = Progress("records")
+    with Client(options.server) as client:
+        partitions = client.partitions(options.topic)
+        for index in options.partition or ():
+            if index not in partitions:
+                raise Failed(f"topic {options.topic} has no partition {index}")
+        wanted = options.partition or partitions
+        starts = _starts(client, options, wanted)
+        ends = client.offsets(options.topic, dict.fromkeys(wanted, -1))
+        for index, record in _consumed(client, options, starts, None if options.follow else ends):
+            printer(index, record)
+            progress.step()
+            if progress.count == options.max:
+                break
+    progress.done()
+    return 0
+
+
+def _starts(client: Client, options: argparse.Namespace, wanted: list[int]) -> dict[int, int]:
+    where = options.start
+    if where.isdigit():
+        return dict.fromkeys(wanted, int(where))
+    if where in ("start", "end"):
+        return client.offsets(options.topic, dict.fromkeys(wanted, -2 if where == "start" else -1))
+    try:
+        moment = datetime.fromisoformat(where)
+    except ValueError:
+        raise Failed(
+            f"--from {where}: expected start, end, an offset or a time as 2026-11-18T12:00:00Z"
+        ) from None
+    timestamp = int((moment if moment.tzinfo else moment.astimezone()).timestamp() * 1000)
+    found = client.offsets(options.topic, dict.fromkeys(wanted, timestamp))
+    ends = client.offsets(options.topic, dict.fromkeys(wanted, -1))
+    return {index: ends[index] if at < 0 else at for index, at in found.items()}
+
+
+def _consumed(
+    client: Client,
+    options: argparse.Namespace,
+    positions: dict[int, int],
+    ends: dict[int, int] | None,
+) -> Iterator[tuple[int, Record]]:
+    """Records from `positions` on, up to `ends` (None: for ever)."""
+    while True:
+        if ends is not None:
+            positions = {at: one for at, one in positions.items() if one < ends[at]}
+            if not positions:
+                return
+        for row in _fetch(client, options, positions):
+            check(row.error_code, f"{options.topic}-{row.partition_index}")
+            aborted = {one.producer_id: one.first_offset for one in row.aborted_transactions or ()}
+            data = bytes(row.records or b"")
+            for at, header in batches(data):
+                start = positions[row.partition_index]
+                positions[row.partition_index] = max(start, header.next_offset)
+                if header.is_control:
+                    aborted.pop(header.producer_id, None)
+                    continue
+                first = aborted.get(header.producer_id)
+                if header.is_transactional and first is not None and first <= header.base_offset:
+                    continue
+                for record in records(memoryview(data)[at : at + header.size]):
+                    if record.offset >= start:
+                        yield row.partition_index, record
+
+
+def _fetch(client: Client, options: argparse.Namespace, positions: dict[int, int]) -> list[Any]:
+    answer = client.ask(
+        ApiKey.FETCH,
+        {
+            "replica_id": -1,
+            "max_wait": _WAIT_MS,
+            "min_bytes": 1,
+            "max_bytes": _MAX_BYTES,
+            "isolation_level": 1 if options.committed else 0,
+            "topics": [
+                {
+                    "topic": options.topic,
+                    "partitions": [
+                        {
+                            "partition": index,
+                            "fetch_offset": offset,
+                            "partition_max_bytes": _MAX_BYTES,
+                        }
+                        for index, offset in positions.items()
+                    ],
+                }
+            ],
+            "forgotten_topics_data": [],
+        },
+    )
+    check(answer.error_code, options.topic)
+    return [row for topic in answer.responses for row in topic.partitions]
+
+
+def _print_value(_: int, record: Record) -> None:
+    sys.stdout.buffer.write((record.value or b"") + b"\n")
+    sys.stdout.flush()
+
+
+def _print_full(index: int, record: Record) -> None:
+    headers = ",".join(f"{name}={_text(value)}" for name, value in record.headers)
+    print(
+        f"{index}  {record.offset}  {_time(record.timestamp)}  "
+        f"{_text(record.key)}  {headers or '-'}  {_text(record.value)}",
+        flush=True,
+    )
+
+
+def _print_json(index: int, record: Record) -> None:
+    row = {
+        "partition": index,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "key": _json(record.key),
+        "value": _json(record.value),
+        "headers": [[name, _json(value)] for name, value in record.headers],
+    }
+    print(json.dumps(row), flush=True)
+
+
+def _time(timestamp: int) -> str:
+    if timestamp < 0:
+        return "-"
+    return datetime.fromtimestamp(timestamp / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def _text(value: bytes | None) -> str:
+    return "null" if value is None else value.decode("utf-8", "backslashreplace")
+
+
+def _json(value: bytes | None) -> Any:
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(value).decode()}

@@ -1,0 +1,53 @@
+"""Tables for people, JSON for programs."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def show(rows: Sequence[dict[str, Any]], *, as_json: bool, empty: str = "nothing") -> None:
+    """One JSON object a line, or a table with the first row's names as its head."""
+    if as_json:
+        for row in rows:
+            print(json.dumps(row, default=str))
+        return
+    if not rows:
+        print(empty)
+        return
+    heads = list(rows[0])
+    cells = [[_cell(row[head]) for head in heads] for row in rows]
+    widths = [max(len(head), *(len(line[at]) for line in cells)) for at, head in enumerate(heads)]
+    print_line(zip([head.upper() for head in heads], widths, strict=True))
+    for line in cells:
+        print_line(zip(line, widths, strict=True))
+
+
+def print_line(columns: Iterable[tuple[str, int]]) -> None:
+    print("  ".join(text.ljust(width) for text, width in columns).rstrip())
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return "-" if value is None else str(value)
+
+
+class Progress:
+    """A counter on the terminal, rewritten in place; silent where nobody looks."""
+
+    def __init__(self, what: str, every: int = 10_000) -> None:
+        self.count = 0
+        self._what = what
+        self._every = every
+        self._is_shown = sys.stderr.isatty()
+
+    def step(self, by: int = 1) -> None:
+        before, self.count = self.count, self.count + by
+        if self._is_shown and before // self._every != self.count // self._every:
+            sys.stderr.write(f"\r{self.count:,} {self._what}")
+            sys.stderr.flush()
+
+    def done(self) -> None:
+        if self._is_shown and self.count >= self._every:
+            sys.stderr.write(f"\r{self.count:,} {self._what}\n")

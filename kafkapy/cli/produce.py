@@ -1,0 +1,138 @@
+"""`kafkapy produce`: lines of standard input become records.
+
+    --format value          the line is the value
+    --format key:value      split at the first --separator
+    --format json           {"key": ..., "value": ..., "headers": {...}, "partition": 0}
+
+Records with a key go where Kafka's clients would send them (murmur2); others in turn.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from kafkapy.cli.client import Client, check
+from kafkapy.cli.main import Failed
+from kafkapy.cli.output import Progress
+from kafkapy.cli.partitioner import partition_for_key
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import Codec, NewRecord, build_batch
+
+_BATCH_RECORDS: Final = 1000
+_BATCH_BYTES: Final = 512 * 1024
+_TIMEOUT_MS: Final = 30_000
+
+
+class Line(NamedTuple):
+    record: NewRecord
+    partition: int | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topic")
+    parser.add_argument("--server", default="127.0.0.1:9092", metavar="HOST:PORT")
+    parser.add_argument("--format", choices=("value", "key:value", "json"), default="value")
+    parser.add_argument("--separator", default=":", help="between key and value (default ':')")
+    parser.add_argument("--partition", type=int, help="all records to this partition")
+    parser.add_argument("--acks", choices=("1", "all"), default="all")
+    parser.add_argument(
+        "--compression", choices=[codec.name.lower() for codec in Codec], default="none"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    progress = Progress("records")
+    with Client(options.server) as client:
+        partitions = _partitions(client, options.topic)
+        waiting: dict[int, list[NewRecord]] = {}
+        size = turn = 0
+        for line in _lines(options):
+            index = line.partition if line.partition is not None else options.partition
+            if index is None and line.record.key is not None:
+                index = partitions[partition_for_key(line.record.key, len(partitions))]
+            elif index is None:
+                index, turn = partitions[turn % len(partitions)], turn + 1
+            waiting.setdefault(index, []).append(line.record)
+            size += len(line.record.key or b"") + len(line.record.value or b"")
+            progress.step()
+            if size >= _BATCH_BYTES or sum(map(len, waiting.values())) >= _BATCH_RECORDS:
+                _send(client, options, waiting)
+                waiting, size = {}, 0
+        if waiting:
+            _send(client, options, waiting)
+    progress.done()
+    return 0
+
+
+def _partitions(client: Client, topic: str) -> list[int]:
+    """Of the topic, which the broker may create now if it does not exist."""
+    for _ in range(50):
+        row = client.metadata([topic], create=True).topics[0]
+        if not row.error_code and all(one.leader_id >= 0 for one in row.partitions):
+            return sorted(one.partition_index for one in row.partitions)
+    check(row.error_code, f"topic {topic}")
+    raise Failed(f"topic {topic}: not every partition has a leader")
+
+
+def _lines(options: argparse.Namespace) -> Iterator[Line]:
+    for number, raw in enumerate(sys.stdin.buffer, start=1):
+        line = raw.rstrip(b"\r\n")
+        if options.format == "value":
+            yield Line(NewRecord(None, line, _now_ms()), None)
+        elif options.format == "json":
+            yield _from_json(line, number)
+        else:
+            key, found, value = line.partition(options.separator.encode())
+            if not found:
+                raise Failed(f"line {number} has no separator {options.separator!r}")
+            yield Line(NewRecord(key, value, _now_ms()), None)
+
+
+def _from_json(line: bytes, number: int) -> Line:
+    try:
+        given: dict[str, Any] = json.loads(line)
+        headers = tuple((name, _bytes(one)) for name, one in given.get("headers", {}).items())
+        timestamp = given.get("timestamp", _now_ms())
+        record = NewRecord(_bytes(given.get("key")), _bytes(given["value"]), timestamp, headers)
+        return Line(record, given.get("partition"))
+    except (ValueError, KeyError, AttributeError) as bad:
+        raise Failed(f"line {number} is not a JSON record with a value: {bad}") from None
+
+
+def _bytes(value: Any) -> bytes | None:
+    """Text as it is, anything else as JSON; null stays null (a tombstone)."""
+    if value is None:
+        return None
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
+
+
+def _send(client: Client, options: argparse.Namespace, waiting: dict[int, list[NewRecord]]) -> None:
+    codec = Codec[options.compression.upper()]
+    answer = client.ask(
+        ApiKey.PRODUCE,
+        {
+            "transactional_id": None,
+            "acks": -1 if options.acks == "all" else 1,
+            "timeout": _TIMEOUT_MS,
+            "topic_data": [
+                {
+                    "name": options.topic,
+                    "partition_data": [
+                        {"index": index, "records": build_batch(records, codec=codec)}
+                        for index, records in waiting.items()
+                    ],
+                }
+            ],
+        },
+    )
+    for one in answer.responses[0].partition_responses:
+        check(one.error_code, f"{options.topic}-{one.index}", one.error_message)
+
+
+def _now_ms() -> int:
+    import time
+
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,189 @@
+"""`kafkapy topics`: list, describe, create, alter, delete topics, and their configs."""
+
+import argparse
+from typing import Any, Final
+
+from kafkapy.cli.client import Client, check
+from kafkapy.cli.main import Failed
+from kafkapy.cli.output import show
+from kafkapy.protocol.api_keys import ApiKey
+
+TOPIC_RESOURCE: Final = 2
+_SET, _DELETE = 0, 1
+_SOURCES: Final = {
+    1: "topic",
+    2: "broker, dynamic",
+    3: "cluster, dynamic",
+    4: "server.properties",
+    5: "default",
+}
+_TIMEOUT_MS: Final = 60_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--server", default="127.0.0.1:9092", metavar="HOST:PORT")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="names and sizes").set_defaults(run=_list)
+    describe = actions.add_parser("describe", help="partitions, leaders, replicas, offsets")
+    describe.add_argument("topic")
+    describe.set_defaults(run=_describe)
+    create = actions.add_parser("create", help="a new topic")
+    create.add_argument("topic")
+    create.add_argument("--partitions", type=int, default=-1, help="default: num.partitions")
+    create.add_argument("--replication-factor", type=int, default=-1)
+    create.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
+    create.set_defaults(run=_create)
+    alter = actions.add_parser("alter", help="more partitions, other settings")
+    alter.add_argument("topic")
+    alter.add_argument("--partitions", type=int, help="the new number")
+    alter.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
+    alter.add_argument("--delete-config", action="append", default=[], metavar="KEY")
+    alter.set_defaults(run=_alter)
+    delete = actions.add_parser("delete", help="topics and all their records")
+    delete.add_argument("topic", nargs="+")
+    delete.set_defaults(run=_delete)
+    configs = actions.add_parser("configs", help="settings in force, and who set them")
+    configs.add_argument("topic")
+    configs.add_argument("--all", action="store_true", help="the defaults too")
+    configs.set_defaults(run=_configs)
+
+
+def _list(options: argparse.Namespace) -> int:
+    with Client(options.server) as client:
+        rows = [
+            {
+                "topic": topic.name,
+                "partitions": len(topic.partitions),
+                "replicas": max((len(one.replica_nodes) for one in topic.partitions), default=0),
+                "id": topic.topic_id,
+            }
+            for topic in sorted(client.metadata(None).topics, key=lambda one: one.name)
+        ]
+    show(rows, as_json=options.json, empty="no topics")
+    return 0
+
+
+def _describe(options: argparse.Namespace) -> int:
+    with Client(options.server) as client:
+        topic = client.metadata([options.topic]).topics[0]
+        check(topic.error_code, f"topic {options.topic}")
+        indexes = [one.partition_index for one in topic.partitions if one.leader_id >= 0]
+        starts = client.offsets(options.topic, dict.fromkeys(indexes, -2))
+        ends = client.offsets(options.topic, dict.fromkeys(indexes, -1))
+    rows = [
+        {
+            "partition": one.partition_index,
+            "leader": one.leader_id,
+            "epoch": one.leader_epoch,
+            "replicas": list(one.replica_nodes),
+            "isr": list(one.isr_nodes),
+            "start": starts.get(one.partition_index),
+            "end": ends.get(one.partition_index),
+        }
+        for one in sorted(topic.partitions, key=lambda one: one.partition_index)
+    ]
+    show(rows, as_json=options.json)
+    return 0
+
+
+def _create(options: argparse.Namespace) -> int:
+    asked = {
+        "name": options.topic,
+        "num_partitions": options.partitions,
+        "replication_factor": options.replication_factor,
+        "assignments": [],
+        "configs": [{"name": key, "value": value} for key, value in _pairs(options.config)],
+    }
+    with Client(options.server) as client:
+        answer = client.ask(
+            ApiKey.CREATE_TOPICS,
+            {"topics": [asked], "timeout": _TIMEOUT_MS, "validate_only": False},
+        )
+    made = answer.topics[0]
+    check(made.error_code, f"topic {options.topic}", made.error_message)
+    row = {"topic": made.name, "partitions": made.num_partitions, "id": made.topic_id}
+    show([row], as_json=options.json)
+    return 0
+
+
+def _alter(options: argparse.Namespace) -> int:
+    changes = [
+        {"name": key, "config_operation": _SET, "value": value}
+        for key, value in _pairs(options.config)
+    ] + [{"name": key, "config_operation": _DELETE, "value": None} for key in options.delete_config]
+    if not changes and options.partitions is None:
+        raise Failed("nothing to alter: give --partitions, --config or --delete-config")
+    with Client(options.server) as client:
+        if options.partitions is not None:
+            _grow(client, options.topic, options.partitions)
+        if changes:
+            _configure(client, options.topic, changes)
+    return 0
+
+
+def _grow(client: Client, topic: str, count: int) -> None:
+    answer = client.ask(
+        ApiKey.CREATE_PARTITIONS,
+        {
+            "topics": [{"name": topic, "count": count, "assignments": None}],
+            "timeout": _TIMEOUT_MS,
+            "validate_only": False,
+        },
+    )
+    check(answer.results[0].error_code, f"topic {topic}", answer.results[0].error_message)
+
+
+def _configure(client: Client, topic: str, changes: list[dict[str, Any]]) -> None:
+    answer = client.ask(
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        {
+            "resources": [
+                {"resource_type": TOPIC_RESOURCE, "resource_name": topic, "configs": changes}
+            ],
+            "validate_only": False,
+        },
+    )
+    check(answer.responses[0].error_code, f"topic {topic}", answer.responses[0].error_message)
+
+
+def _delete(options: argparse.Namespace) -> int:
+    with Client(options.server) as client:
+        answer = client.ask(
+            ApiKey.DELETE_TOPICS,
+            {
+                "topics": [{"name": name, "topic_id": None} for name in options.topic],
+                "timeout": _TIMEOUT_MS,
+            },
+        )
+    for one in answer.responses:
+        check(one.error_code, f"topic {one.name}", one.error_message)
+    return 0
+
+
+def _configs(options: argparse.Namespace) -> int:
+    asked = {"resource_type": TOPIC_RESOURCE, "resource_name": options.topic}
+    with Client(options.server) as client:
+        answer = client.ask(
+            ApiKey.DESCRIBE_CONFIGS,
+            {"resources": [{**asked, "configuration_keys": None}]},
+        )
+    found = answer.results[0]
+    check(found.error_code, f"topic {options.topic}", found.error_message)
+    rows = [
+        {"config": one.name, "value": one.value, "set by": _SOURCES.get(one.config_source, "?")}
+        for one in sorted(found.configs, key=lambda one: one.name)
+        if options.all or one.config_source != 5
+    ]
+    show(rows, as_json=options.json, empty="all settings are defaults (--all shows them)")
+    return 0
+
+
+def _pairs(given: list[str]) -> list[tuple[str, str]]:
+    pairs = []
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not equals:
+            raise Failed(f"--config {one}: expected KEY=VALUE, for example retention.ms=60000")
+        pairs.append((key.strip(), value.strip()))
+    return pairs
