@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.key import Key, Value
+from kafkapy.broker.config.key import Key, NoDefault, Value
 from kafkapy.broker.config.keys.topic import TopicKeys
 from kafkapy.broker.config.values import ConfigError, parse
 from kafkapy.log.config import LogConfig
@@ -62,6 +62,7 @@ class TopicConfigs:
 def default_value(key: Key[Any], broker: BrokerConfig) -> Value:
     """What a topic's or group's key is where nobody set it: the broker's synonym."""
     if not key.synonyms:
+        assert not isinstance(key.default, NoDefault), key.name
         value: Value = key.default
         return value
     name = key.synonyms[0]

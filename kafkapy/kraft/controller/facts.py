@@ -1,0 +1,28 @@
+"""What a step of the controller may say: records of the metadata log, and soft facts.
+
+Soft facts (notes) are what this leader knows and a new one may forget: who was heard of.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from kafkapy.core.step import Step
+from kafkapy.kraft.controller.state import Contact
+from kafkapy.kraft.records import MetadataRecord
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerHeard:
+    broker_id: int
+    contact: Contact
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSilent:
+    """It is not expected to be heard of any more."""
+
+    broker_id: int
+
+
+Fact = MetadataRecord | BrokerHeard | BrokerSilent
+ControllerStep = Step[Fact, Any]

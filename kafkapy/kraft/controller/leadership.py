@@ -1,0 +1,101 @@
+"""Changes of many partitions at once: a broker goes, comes back, or loses a directory."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypedDict, Unpack
+from uuid import UUID
+
+from kafkapy.core.ids import NO_NODE
+from kafkapy.kraft.controller.partition_change import Election, PartitionChange, without
+from kafkapy.kraft.controller.state import ControllerState, Located
+from kafkapy.kraft.records import PartitionChangeRecord
+
+
+class Wanted(TypedDict, total=False):
+    """Fields of PartitionChange."""
+
+    election: Election
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    removing: tuple[int, ...]
+    adding: tuple[int, ...]
+    recovery: int
+    unclean_shutdown: tuple[int, ...]
+    directories: Mapping[int, UUID]
+
+
+def change(
+    state: ControllerState,
+    at: Located,
+    is_alive: Callable[[int], bool] | None = None,
+    **wanted: Unpack[Wanted],
+) -> PartitionChangeRecord | None:
+    """The record that does what is wanted, None if nothing is to be done.
+
+    Where the topic allows it and no election is asked for, the election may be unclean.
+    """
+    alive = state.is_active if is_alive is None else is_alive
+    if "election" not in wanted and state.allows_unclean_election(at.topic.name):
+        wanted["election"] = Election.UNCLEAN
+
+    def is_acceptable(broker: int) -> bool:
+        return alive(broker) and state.is_online(broker, at.state.directory(broker))
+
+    return PartitionChange(
+        state=at.state,
+        topic_id=at.topic.id,
+        index=at.index,
+        is_acceptable=is_acceptable,
+        min_isr=state.min_insync_replicas(at.topic),
+        metadata_version=state.image.metadata_version,
+        elr_enabled=state.elr_enabled,
+        default_directory=state.default_directory,
+        **wanted,
+    ).record()
+
+
+def updates(
+    state: ControllerState,
+    partitions: Iterable[Located],
+    *,
+    removed: int = NO_NODE,
+    added: int = NO_NODE,
+    unclean: int = NO_NODE,
+) -> list[PartitionChangeRecord]:
+    """What becomes of `partitions` when a broker leaves or comes.
+
+    removed  leaves the ISR and leads nothing
+    added    counts as alive although the image does not say so yet
+    unclean  came back without having shut down: leaves ISR and ELR
+    """
+
+    def is_alive(broker: int) -> bool:
+        return broker not in (removed, unclean) and (broker == added or state.is_active(broker))
+
+    records = []
+    for at in partitions:
+        record = change(
+            state,
+            at,
+            is_alive,
+            isr=without(at.state.isr, (removed, unclean)),
+            unclean_shutdown=() if unclean == NO_NODE else (unclean,),
+        )
+        if record is not None:
+            records.append(record)
+    return records
+
+
+def in_isr(state: ControllerState, broker: int) -> list[Located]:
+    return [at for at in state.partitions() if broker in at.state.isr]
+
+
+def in_elr(state: ControllerState, broker: int) -> list[Located]:
+    return [at for at in state.partitions() if broker in at.state.elr]
+
+
+def without_leader(state: ControllerState) -> list[Located]:
+    return [at for at in state.partitions() if not at.state.has_leader]
+
+
+def leads_any(state: ControllerState, broker: int) -> bool:
+    return any(at.state.leader == broker for at in state.partitions())

@@ -1,0 +1,158 @@
+"""What the controller's machines read: the image, the rules, and what brokers last said.
+
+The image here runs ahead of the brokers' images: a record is applied as soon as it is
+appended, committed or not, so that each decision builds on the one before. If this node
+stops being the leader the whole state is dropped.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.seams import Rng
+from kafkapy.core.time import Instant
+from kafkapy.kraft.controller.rules import ConfigRules, Values
+from kafkapy.kraft.features import ELR_FIELDS, ELR_VERSION
+from kafkapy.kraft.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from kafkapy.kraft.registrations import BrokerRegistration
+from kafkapy.kraft.topics import PartitionState, Topic
+from kafkapy.kraft.uuids import LOST, MIGRATING, UNASSIGNED
+
+# An operation on this many partitions or records is refused as a whole.
+MAX_RECORDS_PER_OPERATION: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """What of the node's configuration the controller acts on; it does not change."""
+
+    node_id: int
+    cluster_id: str
+    session_timeout_ms: int = 9000
+    balances_leaders: bool = True
+    balance_interval_ms: int = 300_000
+    unclean_election_interval_ms: int = 300_000
+    max_idle_interval_ms: int = 500
+    # Every voter, so that a feature is not finalized that one of them does not know.
+    quorum_ids: tuple[int, ...] = ()
+
+
+class Contact(NamedTuple):
+    """What a broker last said. It has a session until `last_heard` is too long ago."""
+
+    epoch: int
+    last_heard: Instant
+    metadata_offset: int
+    # Set while the broker shuts down: where the others must be before it may go.
+    shutdown_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A partition and where it belongs."""
+
+    topic: Topic
+    index: int
+    state: PartitionState
+
+
+@dataclass(slots=True)
+class ControllerState:
+    settings: ControllerSettings
+    rules: ConfigRules
+    rng: Rng
+    image: MetadataImage = field(default_factory=MetadataImage)
+    contacts: dict[int, Contact] = field(default_factory=dict)
+    # Offset of each broker's RegisterBrokerRecord: it serves once it has read that far.
+    registered_at: dict[int, int] = field(default_factory=dict)
+    # Where the next record will be appended.
+    next_offset: int = 0
+
+    # -- brokers -----------------------------------------------------------------------
+
+    def broker(self, broker_id: int, epoch: int) -> BrokerRegistration:
+        """The registration that the sender claims to be."""
+        broker = self.image.brokers.get(broker_id)
+        if broker is None:
+            raise Refused(
+                ErrorCode.STALE_BROKER_EPOCH, f"No broker registration found for id {broker_id}."
+            )
+        if broker.epoch != epoch:
+            raise Refused(
+                ErrorCode.STALE_BROKER_EPOCH,
+                f"Broker {broker_id} is registered with epoch {broker.epoch}, not {epoch}.",
+            )
+        return broker
+
+    def is_active(self, broker_id: int) -> bool:
+        broker = self.image.brokers.get(broker_id)
+        return broker is not None and broker.is_active
+
+    def has_session(self, broker_id: int, now: Instant) -> bool:
+        """Whether the registered incarnation of the broker was heard of lately."""
+        contact, broker = self.contacts.get(broker_id), self.image.brokers.get(broker_id)
+        return (
+            contact is not None
+            and broker is not None
+            and contact.epoch == broker.epoch
+            and now - contact.last_heard < self.settings.session_timeout_ms
+        )
+
+    def is_online(self, broker_id: int, directory: UUID | None) -> bool:
+        """Whether that broker can serve from that directory, as far as anyone knows."""
+        if directory in (None, UNASSIGNED, MIGRATING):
+            return True
+        broker = self.image.brokers.get(broker_id)
+        if broker is None or directory == LOST:
+            return False
+        return not broker.log_dirs or directory in broker.log_dirs
+
+    def default_directory(self, broker_id: int) -> UUID:
+        """A broker with a single directory has no choice; else it will tell."""
+        broker = self.image.brokers.get(broker_id)
+        if broker is None or not broker.log_dirs:
+            return MIGRATING
+        return broker.log_dirs[0] if len(broker.log_dirs) == 1 else UNASSIGNED
+
+    # -- settings ----------------------------------------------------------------------
+
+    @property
+    def node_values(self) -> Values:
+        return self.image.configs(BROKER_RESOURCE, str(self.settings.node_id))
+
+    @property
+    def cluster_values(self) -> Values:
+        return self.image.configs(BROKER_RESOURCE, "")
+
+    @property
+    def elr_enabled(self) -> bool:
+        return self.image.features.get(ELR_VERSION, 0) > 0 and (
+            self.image.metadata_version >= ELR_FIELDS
+        )
+
+    def min_insync_replicas(self, topic: Topic) -> int:
+        """As far as its replication factor allows it to be met."""
+        configured = self.rules.min_insync_replicas(
+            self.image.configs(TOPIC_RESOURCE, topic.name), self.node_values, self.cluster_values
+        )
+        return min(configured, len(topic.partitions[0].replicas))
+
+    def allows_unclean_election(self, topic: str) -> bool:
+        return self.rules.allows_unclean_election(
+            self.image.configs(TOPIC_RESOURCE, topic), self.node_values, self.cluster_values
+        )
+
+    # -- partitions --------------------------------------------------------------------
+
+    def partitions(self) -> Iterator[Located]:
+        for topic in self.image.topics_by_id.values():
+            for index, state in topic.partitions.items():
+                yield Located(topic, index, state)
+
+    def topic(self, name: str) -> Topic:
+        topic = self.image.topics_by_name.get(name)
+        if topic is None:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return topic
