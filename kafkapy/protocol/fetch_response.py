@@ -34,6 +34,7 @@ _LEADER_AND_EPOCH: Final = Struct(">iix")
 _OFFSET_AND_EPOCH: Final = Struct(">qix")
 _ZERO_UUID: Final = bytes(16)
 _NO_TAGS: Final = b"\0"
+_IN_MEMORY: Final = (bytes, memoryview)
 _UNKNOWN: Final = (-1, -1)  # the default of every tagged pair: not written
 
 Slice = FileSlice | bytes | memoryview
@@ -120,37 +121,44 @@ def pack_fetch_response(
 class _Pieces:
     """A frame under construction: runs of bytes, and slices between them."""
 
-    __slots__ = ("_pieces", "_run", "_size")
+    __slots__ = ("_pieces", "add")
 
     def __init__(self) -> None:
-        self._run: list[bytes | memoryview] = [b""]
-        self._pieces: list[list[bytes | memoryview] | FileSlice] = [self._run]
-        self._size = 0
-
-    def add(self, data: bytes | memoryview) -> None:
-        self._run.append(data)
-        self._size += len(data)
+        run: list[bytes | memoryview] = []
+        self._pieces: list[list[bytes | memoryview] | FileSlice] = [run]
+        self.add = run.append
 
     def add_slices(self, slices: Sequence[Slice]) -> None:
         for one in slices:
-            if isinstance(one, bytes | memoryview):
+            if isinstance(one, _IN_MEMORY):
                 self.add(one)
             else:
-                self._run = []
-                self._pieces += (one, self._run)
-                self._size += one.length
+                run: list[bytes | memoryview] = []
+                self._pieces += (one, run)
+                self.add = run.append
 
     def end(self) -> list[bytes | FileSlice]:
-        first = self._pieces[0]
-        assert isinstance(first, list)
-        first[0] = _INT32.pack(self._size)
-        return [
-            b"".join(piece) if isinstance(piece, list) else piece for piece in self._pieces if piece
-        ]
+        size = 0
+        done: list[bytes | FileSlice] = []
+        for piece in self._pieces:
+            if not isinstance(piece, list):
+                size += piece.length
+                done.append(piece)
+            elif piece:
+                run = b"".join(piece)
+                size += len(run)
+                done.append(run)
+        first = done[0]
+        assert isinstance(first, bytes)
+        done[0] = _INT32.pack(size) + first
+        return done
 
 
 def _length(slices: Sequence[Slice]) -> int:
-    return sum(len(one) if isinstance(one, bytes | memoryview) else one.length for one in slices)
+    size = 0
+    for one in slices:
+        size += len(one) if isinstance(one, _IN_MEMORY) else one.length
+    return size
 
 
 def _add_flexible_topics(frame: _Pieces, version: int, topics: Sequence[FetchedTopic]) -> None:
