@@ -1,0 +1,1 @@
+"""Consumer groups as machines: classic, KIP-848, their offsets. See README.md."""

@@ -1,9 +1,9 @@
 """Record types 3 to 8 and 16: a consumer group of KIP-848.
 
-    3  the group's epoch          6  the target assignment's epoch
-    4  (tombstones only)          7  what a member should own
-    5  who a member is            8  what a member owns, and at which epoch
-                                  16 which topics a regular expression stands for
+3  the group's epoch          6  the target assignment's epoch
+4  (tombstones only)          7  what a member should own
+5  who a member is            8  what a member owns, and at which epoch
+                              16 which topics a regular expression stands for
 """
 
 from dataclasses import dataclass

@@ -1,0 +1,1 @@
+"""Classic groups: JoinGroup and SyncGroup, with a leader who assigns."""

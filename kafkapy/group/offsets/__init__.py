@@ -1,0 +1,1 @@
+"""Committed offsets: by members, by consumers that assign themselves, by transactions."""
