@@ -36,7 +36,7 @@ from kafkapy.protocol.varint import read_uvarint
 _ZERO_UUID: Final = bytes(16)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MOMENT_MS: Final = 253_402_300_799_999  # the end of year 9999
-_LONGEST_MS: Final = 86_399_999_999_999_999  # just under timedelta.max
+_LONGEST_MS: Final = 999_999_999 * 86_400_000  # the days that a timedelta can count
 
 
 @lru_cache(maxsize=4096)
