@@ -44,7 +44,6 @@ def pytest_configure(config: pytest.Config) -> None:
     given = dict(each.split("=", 1) for each in config.getoption("--bootstrap"))
     config.stash[_ADDRESSES] = getattr(config, "workerinput", {}).get("addresses", given)
     config.stash[_SERVERS] = {}
-    config.stash[_SCRATCH] = tempfile.TemporaryDirectory(prefix="kafkapy-compat-")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(results.Recorder(), "compat-results")
 
@@ -60,7 +59,8 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     for server in config.stash[_SERVERS].values():
         server.stop()
-    config.stash[_SCRATCH].cleanup()
+    if _SCRATCH in config.stash:
+        config.stash[_SCRATCH].cleanup()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -139,6 +139,8 @@ def _address(config: pytest.Config, target: str) -> str:
     if target not in addresses:
         if target == targets.APACHE:
             installation.require()
+        if _SCRATCH not in config.stash:
+            config.stash[_SCRATCH] = tempfile.TemporaryDirectory(prefix="kafkapy-compat-")
         server = targets.server(target, Path(config.stash[_SCRATCH].name) / target)
         config.stash[_SERVERS][target] = server
         server.start()

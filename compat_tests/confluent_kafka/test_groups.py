@@ -397,10 +397,8 @@ def test_an_unknown_group_has_no_offsets_and_no_error(broker: str, topic: str, g
 
 
 @covers("group-errors", "describe-group")
-def test_describing_an_unknown_group_is_an_error(broker: str, group: str) -> None:
-    with pytest.raises(KafkaException) as failure:
-        described(broker, group)
-    assert error_of(failure.value).code() == KafkaError.GROUP_ID_NOT_FOUND
+def test_an_unknown_group_is_described_as_dead(broker: str, group: str) -> None:
+    assert described(broker, group).state == ConsumerGroupState.DEAD
 
 
 @covers("group-upgrade")

@@ -1,0 +1,1 @@
+"""aiokafka, whose own protocol versions are older than the others'."""
