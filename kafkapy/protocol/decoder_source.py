@@ -120,7 +120,6 @@ class _Decoder:
         self.names: dict[str, Any] = {
             "Corrupt": Corrupt,
             "codes": _CODES,
-            "new": object.__new__,
             "read_duration": read_duration,
             "read_moment": read_moment,
             "read_uuid": read_uuid,
