@@ -9,47 +9,21 @@ act on one asks `when_altered`. Text as it was given stays in the layers for Des
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
-from kafkapy.broker.config.key import Dynamic, Key, NoDefault, Value
-from kafkapy.broker.config.keys.groups import GroupKeys
-from kafkapy.broker.config.keys.log import LogKeys
-from kafkapy.broker.config.keys.network import NetworkKeys
-from kafkapy.broker.config.keys.node import NodeKeys
-from kafkapy.broker.config.keys.quorum import QuorumKeys
-from kafkapy.broker.config.keys.remote import RemoteKeys
-from kafkapy.broker.config.keys.replication import ReplicationKeys
-from kafkapy.broker.config.keys.sasl import SaslKeys
-from kafkapy.broker.config.keys.security import SecurityKeys
-from kafkapy.broker.config.keys.share import ShareKeys
-from kafkapy.broker.config.keys.tls import TlsKeys
-from kafkapy.broker.config.keys.transactions import TransactionKeys
+from kafkapy.broker.config.key import Key, NoDefault, Value
 from kafkapy.broker.config.listeners import Endpoint, Listeners
 from kafkapy.broker.config.properties import parse_properties
-from kafkapy.broker.config.synonyms import base_name, broker_synonyms, scale_ms
+from kafkapy.broker.config.resolve import Layers
+from kafkapy.broker.config.synonyms import broker_synonyms, scale_ms
+from kafkapy.broker.config.table import BrokerKeys, is_known, key_of
 from kafkapy.broker.config.values import ConfigError, parse
 
 Layer = Mapping[str, str]
 Altered = Callable[[frozenset[str]], None]
 
-# Prefixes of keys that belong to plug-ins: nobody here knows what may follow them.
-_FOREIGN: Final = ("rsm.config.", "rlmm.config.", "config.providers.")
 
-
-class BrokerConfig(
-    NodeKeys,
-    NetworkKeys,
-    QuorumKeys,
-    ReplicationKeys,
-    LogKeys,
-    GroupKeys,
-    ShareKeys,
-    TransactionKeys,
-    SecurityKeys,
-    TlsKeys,
-    SaslKeys,
-    RemoteKeys,
-):
+class BrokerConfig(BrokerKeys):
     """Built from the text of server.properties, or from a mapping of names to texts.
 
     ConfigError says which value cannot be. `unknown` lists the names nobody knows.
@@ -99,14 +73,15 @@ class BrokerConfig(
         """`name` as the listener (and its SASL mechanism) has it, else as all have it."""
         prefix = f"listener.name.{listener.lower()}."
         for candidate in (f"{prefix}{(mechanism or '').lower()}.{name}", f"{prefix}{name}"):
-            for layer in self.layers():
+            for layer in self.layers:
                 if candidate in layer:
                     return parse(self.table[name], layer[candidate])
         return self.value(name)
 
-    def layers(self) -> tuple[Layer, Layer, Layer]:
+    @property
+    def layers(self) -> Layers:
         """What was given, first what wins."""
-        return self.broker_dynamic, self.cluster_dynamic, self.static
+        return Layers(self.broker_dynamic, self.cluster_dynamic, self.static)
 
     def time_ms(self, name: str) -> int | None:
         """The time that `name` and its synonyms say, in ms: `log.retention.ms` is also
@@ -143,27 +118,13 @@ class BrokerConfig(
             self.__dict__[key.attribute] = self._resolved(key)
 
     def _resolved(self, key: Key[Any]) -> Value:
-        for layer in self.layers():
+        for layer in self.layers:
             if key.name in layer:
                 return parse(key, layer[key.name])
         if isinstance(key.default, NoDefault):
             raise ConfigError(key.name, None, "it must be set; it has no default.")
         value: Value = key.default
         return value
-
-
-def key_of(name: str) -> Key[Any] | None:
-    """The row that `name`, perhaps with a listener's prefix, falls under."""
-    return BrokerConfig.table.get(base_name(name))
-
-
-def is_known(name: str) -> bool:
-    return key_of(name) is not None or name.startswith(_FOREIGN)
-
-
-def is_dynamic(name: str) -> bool:
-    key = key_of(name)
-    return key is not None and key.dynamic is not Dynamic.READ_ONLY
 
 
 def _readable(layer: Layer) -> dict[str, str]:

@@ -98,6 +98,12 @@ class Key(Generic[T]):
         raise AttributeError(f"{self.name} is not set")
 
     @property
+    def default_value(self) -> Value:
+        """The default; None also for a key without one."""
+        value: Value = None if isinstance(self.default, NoDefault) else self.default
+        return value
+
+    @property
     def is_sensitive(self) -> bool:
         return self.kind is ConfigType.PASSWORD
 

@@ -12,9 +12,11 @@ from dataclasses import fields
 from typing import Any, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.key import Key, NoDefault, Value
+from kafkapy.broker.config.key import Value
 from kafkapy.broker.config.keys.topic import TopicKeys
+from kafkapy.broker.config.resolve import inherited
 from kafkapy.broker.config.values import ConfigError, parse
+from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.config import LogConfig
 
 _FIELDS: Final = frozenset(field.name for field in fields(LogConfig))
@@ -32,41 +34,60 @@ class TopicConfigs:
         identity = frozenset(overrides.items())
         known = self._log_configs.get(identity)
         if known is None:
-            known = self._log_configs[identity] = self._made(overrides)
+            known = self._log_configs[identity] = make_log_config(overrides, self._broker)
         return known
 
     def value(self, name: str, overrides: Mapping[str, str]) -> Value:
-        """The setting in force. An override that cannot be read (another version wrote
-        it) counts as not set."""
-        key = TopicKeys.table[name]
-        if name in overrides:
-            try:
-                return parse(key, overrides[name])
-            except ConfigError:
-                pass
-        return default_value(key, self._broker)
-
-    def _made(self, overrides: Mapping[str, str]) -> LogConfig:
-        settings: dict[str, Any] = {
-            key.attribute: self.value(name, overrides)
-            for name, key in TopicKeys.table.items()
-            if key.attribute in _FIELDS
-        }
-        settings["cleanup_policy"] = frozenset(settings["cleanup_policy"])
-        segment_bytes = self.value("internal.segment.bytes", overrides)
-        if segment_bytes is not None:
-            settings["segment_bytes"] = segment_bytes
-        return LogConfig(**settings)
+        """The setting in force of one key."""
+        return topic_value(name, overrides, self._broker)
 
 
-def default_value(key: Key[Any], broker: BrokerConfig) -> Value:
-    """What a topic's or group's key is where nobody set it: the broker's synonym."""
-    if not key.synonyms:
-        assert not isinstance(key.default, NoDefault), key.name
-        value: Value = key.default
-        return value
-    name = key.synonyms[0]
-    if len(key.synonyms) == 1:
-        return broker.value(name)
-    time_ms = broker.time_ms(name)
-    return max(time_ms, -1) if name == "log.retention.ms" and time_ms is not None else time_ms
+def topic_value(name: str, overrides: Mapping[str, str], broker: BrokerConfig) -> Value:
+    """The setting in force. An override that cannot be read (another version wrote it)
+    counts as not set."""
+    key = TopicKeys.table[name]
+    if name in overrides:
+        try:
+            return parse(key, overrides[name])
+        except ConfigError:
+            pass
+    text = inherited(key, broker.layers).value
+    return None if text is None else parse(key, text)
+
+
+def make_log_config(overrides: Mapping[str, str], broker: BrokerConfig) -> LogConfig:
+    settings: dict[str, Any] = {
+        key.attribute: topic_value(name, overrides, broker)
+        for name, key in TopicKeys.table.items()
+        if key.attribute in _FIELDS
+    }
+    settings["cleanup_policy"] = frozenset(settings["cleanup_policy"])
+    segment_bytes = topic_value("internal.segment.bytes", overrides, broker)
+    if segment_bytes is not None:
+        settings["segment_bytes"] = segment_bytes
+    return LogConfig(**settings)
+
+
+def check_topic(values: Mapping[str, str], broker: BrokerConfig) -> None:
+    """Refused(INVALID_CONFIG) unless a topic may have these settings; Kafka's sentences."""
+    for name in values:
+        if name not in TopicKeys.table:
+            raise Refused(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+    try:
+        given = {name: parse(TopicKeys.table[name], text) for name, text in values.items()}
+    except ConfigError as bad:
+        raise Refused(ErrorCode.INVALID_CONFIG, str(bad)) from None
+    if given.get("remote.storage.enable"):
+        raise Refused(
+            ErrorCode.INVALID_CONFIG,
+            "Tiered Storage functionality is disabled in the broker. Topic cannot be configured "
+            "with remote log storage.",
+        )
+    topic = make_log_config(values, broker)
+    if topic.min_compaction_lag_ms > topic.max_compaction_lag_ms:
+        raise Refused(
+            ErrorCode.INVALID_CONFIG,
+            "conflict topic config setting min.compaction.lag.ms "
+            f"({topic.min_compaction_lag_ms}) > max.compaction.lag.ms "
+            f"({topic.max_compaction_lag_ms})",
+        )

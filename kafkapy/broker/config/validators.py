@@ -148,7 +148,7 @@ class OffsetReset:
             return
         raise Invalid(
             f"Invalid value `{value}` for configuration share.auto.offset.reset. The value must "
-            "be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS.>'."
+            "be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
         )
 
 

@@ -22,11 +22,15 @@ class TopicSetting(NamedTuple):
 class ConfigRules(Protocol):
     """`node` and `cluster` are the dynamic settings of this node and of all nodes."""
 
-    default_partitions: int
-    default_replication_factor: int
-    # The value that server.properties gives; written at bootstrap when ELR is on.
-    static_min_insync_replicas: int
-    is_topic_deletion_enabled: bool
+    @property
+    def default_partitions(self) -> int: ...
+
+    @property
+    def default_replication_factor(self) -> int: ...
+
+    @property
+    def static_min_insync_replicas(self) -> int:
+        """What server.properties says; written at bootstrap when ELR is on."""
 
     def check(self, resource_type: int, name: str, values: Values, before: Values) -> None:
         """Refused (INVALID_CONFIG, INVALID_REQUEST) unless `values` may stand."""

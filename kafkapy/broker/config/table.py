@@ -1,0 +1,47 @@
+"""All of the broker's keys in one table."""
+
+from typing import Any
+
+from kafkapy.broker.config.key import Key
+from kafkapy.broker.config.keys.groups import GroupKeys
+from kafkapy.broker.config.keys.log import LogKeys
+from kafkapy.broker.config.keys.network import NetworkKeys
+from kafkapy.broker.config.keys.node import NodeKeys
+from kafkapy.broker.config.keys.quorum import QuorumKeys
+from kafkapy.broker.config.keys.remote import RemoteKeys
+from kafkapy.broker.config.keys.replication import ReplicationKeys
+from kafkapy.broker.config.keys.sasl import SaslKeys
+from kafkapy.broker.config.keys.security import SecurityKeys
+from kafkapy.broker.config.keys.share import ShareKeys
+from kafkapy.broker.config.keys.tls import TlsKeys
+from kafkapy.broker.config.keys.transactions import TransactionKeys
+from kafkapy.broker.config.synonyms import base_name
+
+# Prefixes of keys that belong to plug-ins: nobody here knows what may follow them.
+_FOREIGN = ("rsm.config.", "rlmm.config.", "config.providers.")
+
+
+class BrokerKeys(
+    NodeKeys,
+    NetworkKeys,
+    QuorumKeys,
+    ReplicationKeys,
+    LogKeys,
+    GroupKeys,
+    ShareKeys,
+    TransactionKeys,
+    SecurityKeys,
+    TlsKeys,
+    SaslKeys,
+    RemoteKeys,
+):
+    """`table` has them by Kafka's name."""
+
+
+def key_of(name: str) -> Key[Any] | None:
+    """The row that `name`, perhaps with a listener's prefix, falls under."""
+    return BrokerKeys.table.get(base_name(name))
+
+
+def is_known(name: str) -> bool:
+    return key_of(name) is not None or name.startswith(_FOREIGN)
