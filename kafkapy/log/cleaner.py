@@ -80,6 +80,7 @@ class Cleaner:
         self._round: CleaningRound | None = None
         self._steps: Steps | None = None
         self._waiting: Steps | None = None
+        self._slicing: Steps | None = None
         self._is_stopped = False
 
     # -- what others ask
@@ -206,6 +207,7 @@ class Cleaner:
     def _run_slice(self, steps: Steps, run_slice: Callback) -> None:
         """Work until the slice is full; then let others run."""
         cost = 0
+        self._slicing = steps
         try:
             while cost < SLICE_COST:
                 step = next(steps)
@@ -224,6 +226,8 @@ class Cleaner:
             self._fail(error)
         else:
             self._schedule(cost, run_slice)
+        finally:
+            self._slicing = None
 
     def _round_ended(self, *, has_finished: bool) -> None:
         """On to the next log, unless that would be the same one with the same result."""
@@ -243,7 +247,7 @@ class Cleaner:
         self._round = self._steps = self._waiting = None
         if steps is None or work is None:
             return
-        if steps.gi_running:
+        if self._slicing is steps:
             work.abort()  # asked from within its own slice: it ends at its next step
         else:
             steps.close()  # removes the files of the unfinished group
