@@ -8,8 +8,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker import handlers
 from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.handlers import (
+    add_partitions_to_txn,
+    api_versions,
+    delete_records,
+    describe_cluster,
+    describe_producers,
+    describe_quorum,
+    describe_topic_partitions,
+    describe_transactions,
+    end_txn,
+    fetch,
+    init_producer_id,
+    list_offsets,
+    list_transactions,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+    write_txn_markers,
+)
 from kafkapy.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -37,11 +55,34 @@ def _row(key: ApiKey, versions: tuple[int, int], module: Any, permission: str, *
 
 _BOTH = {"on_controller": True}
 _CONTROLLER = {"on_broker": False, "on_controller": True}
-_CLUSTER_ALTER = "ALTER on Cluster"
-_CLUSTER_ACTION = "CLUSTER_ACTION on Cluster"
 
 K = ApiKey
-APIS: tuple[Api, ...] = (_row(K.API_VERSIONS, (0, 4), handlers.api_versions, "none", **_BOTH),)
+APIS: tuple[Api, ...] = (
+    _row(K.PRODUCE, (3, 13), produce, "WRITE on Topic", advertised_min_version=0),
+    _row(K.FETCH, (4, 18), fetch, "READ on Topic"),
+    _row(K.LIST_OFFSETS, (1, 11), list_offsets, "DESCRIBE on Topic"),
+    _row(K.METADATA, (0, 13), metadata, "DESCRIBE on Topic"),
+    _row(K.API_VERSIONS, (0, 4), api_versions, "none", **_BOTH),
+    _row(K.DELETE_RECORDS, (0, 2), delete_records, "DELETE on Topic"),
+    _row(
+        K.INIT_PRODUCER_ID,
+        (0, 5),
+        init_producer_id,
+        "IDEMPOTENT_WRITE on Cluster, or WRITE on TransactionalId or any Topic",
+    ),
+    _row(K.OFFSET_FOR_LEADER_EPOCH, (2, 4), offset_for_leader_epoch, "DESCRIBE on Topic"),
+    _row(
+        K.ADD_PARTITIONS_TO_TXN, (0, 5), add_partitions_to_txn, "WRITE on TransactionalId and Topic"
+    ),
+    _row(K.END_TXN, (0, 5), end_txn, "WRITE on TransactionalId"),
+    _row(K.WRITE_TXN_MARKERS, (1, 2), write_txn_markers, "ALTER or CLUSTER_ACTION on Cluster"),
+    _row(K.DESCRIBE_QUORUM, (0, 2), describe_quorum, "DESCRIBE on Cluster", **_BOTH),
+    _row(K.DESCRIBE_CLUSTER, (0, 2), describe_cluster, "none", **_BOTH),
+    _row(K.DESCRIBE_PRODUCERS, (0, 0), describe_producers, "READ on Topic"),
+    _row(K.DESCRIBE_TRANSACTIONS, (0, 0), describe_transactions, "DESCRIBE on TransactionalId"),
+    _row(K.LIST_TRANSACTIONS, (0, 2), list_transactions, "DESCRIBE on TransactionalId"),
+    _row(K.DESCRIBE_TOPIC_PARTITIONS, (0, 0), describe_topic_partitions, "DESCRIBE on Topic"),
+)
 
 _ON_BROKER = {int(api.key): api for api in APIS if api.on_broker}
 _ON_CONTROLLER = {int(api.key): api for api in APIS if api.on_controller}

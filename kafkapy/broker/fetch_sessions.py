@@ -12,7 +12,7 @@ same high watermark and log start offset as last time.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -50,9 +50,9 @@ Key = tuple[str | UUID | None, int]
 class Session:
     id: int
     uses_topic_ids: bool
-    wanted: OrderedDict[Key, Wanted] = field(default_factory=OrderedDict)
+    wanted: OrderedDict[Key, Wanted]
+    used: Instant
     epoch: int = 1
-    used: Instant = Instant(0)
 
 
 class FetchSessions:
@@ -85,7 +85,7 @@ class FetchSessions:
         session_id = 0
         while session_id == 0 or session_id in self._sessions:
             session_id = self._rng.below(_MAX_EPOCH)
-        session = Session(session_id, version >= 13, wanted, used=now)
+        session = Session(session_id, version >= 13, wanted, now)
         self._sessions[session_id] = session
         return session
 

@@ -17,10 +17,11 @@ from uuid import UUID
 from kafkapy.broker.internal_topics import INTERNAL_TOPICS
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
-from kafkapy.kraft.image import PartitionState
+from kafkapy.kraft.topics import PartitionState
 from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
+from kafkapy.log.verification import VerificationGuard
 
 Acknowledge = Callable[[ErrorCode], None]
 
@@ -36,6 +37,7 @@ class Partition:
 
     __slots__ = (
         "_acks",
+        "_disk_failed",
         "_node_id",
         "_offline",
         "_unseen_bytes",
@@ -52,7 +54,12 @@ class Partition:
     )
 
     def __init__(
-        self, topic_partition: TopicPartition, topic_id: UUID, node_id: int, log: PartitionLog
+        self,
+        topic_partition: TopicPartition,
+        topic_id: UUID,
+        node_id: int,
+        log: PartitionLog,
+        disk_failed: Callable[[DiskFailed], None],
     ) -> None:
         self.topic_partition = topic_partition
         self.topic_id = topic_id
@@ -65,6 +72,7 @@ class Partition:
         self.isr: tuple[int, ...] = ()
         self.watchers: set[Watcher] = set()
         self._node_id = node_id
+        self._disk_failed = disk_failed
         self._offline = False
         self._unseen_bytes = 0
         # (end offset, order of arrival, acknowledge): answered when the watermark gets there.
@@ -141,6 +149,8 @@ class Partition:
         *,
         origin: Origin = Origin.CLIENT,
         needs_all: bool = False,
+        transaction_version: int = 0,
+        guard: VerificationGuard | None = None,
     ) -> AppendInfo:
         """Append as leader. Follow with `when_durable` or `when_committed` to acknowledge."""
         if needs_all and len(self.isr) < self.min_insync_replicas:
@@ -151,7 +161,13 @@ class Partition:
                 f"{self.topic_partition}",
             )
         log = self.log
-        info = log.append_as_leader(records, leader_epoch=self.leader_epoch, origin=origin)
+        info = log.append_as_leader(
+            records,
+            leader_epoch=self.leader_epoch,
+            origin=origin,
+            transaction_version=transaction_version,
+            guard=guard,
+        )
         if not info.is_duplicate:
             self._unseen_bytes += len(records)
             if log.needs_flush_before_ack:
@@ -192,6 +208,9 @@ class Partition:
     def _on_flushed(self, failed: DiskFailed | None) -> None:
         if failed is None:
             self._advance_high_watermark()
+        else:
+            # Never tried again: the kernel may have dropped what it could not write.
+            self._disk_failed(failed)
 
     def _advance_high_watermark(self) -> None:
         if self.isr != (self._node_id,) or len(self.isr) < self.min_insync_replicas:

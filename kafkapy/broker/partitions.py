@@ -28,11 +28,13 @@ class Partitions:
         image: MetadataImage,
         logs: LogDirectories,
         config_for: Callable[[str], LogConfig],
+        disk_failed: Callable[[DiskFailed], None],
     ) -> None:
         self._node_id = node_id
         self._image = image
         self._logs = logs
         self._config_for = config_for
+        self._disk_failed = disk_failed
         self._by_name: dict[tuple[str, int], Partition] = {}
         self._by_id: dict[tuple[UUID, int], Partition] = {}
         self.on_leadership: list[Callable[[Partition, bool], None]] = []
@@ -96,6 +98,12 @@ class Partitions:
             for index in touched:
                 self._follow_partition(topic, index)
 
+    def follow_all(self) -> None:
+        """At start: every partition of the image that lives here."""
+        for topic in self._image.topics_by_name.values():
+            for index in topic.partitions:
+                self._follow_partition(topic, index)
+
     def reconfigure(self, topic: str | None) -> None:
         """A topic's settings (None: every topic's) have changed: they act at once."""
         if topic is None:
@@ -132,7 +140,7 @@ class Partitions:
             log = self._logs.get_or_create(topic_partition, topic.id, self._config_for(topic.name))
         except DiskFailed:
             return None  # the directory has gone offline and says so itself
-        partition = Partition(topic_partition, topic.id, self._node_id, log)
+        partition = Partition(topic_partition, topic.id, self._node_id, log, self._disk_failed)
         self._by_name[topic_partition] = partition
         self._by_id[topic.id, index] = partition
         return partition

@@ -70,7 +70,7 @@ class Client:
         if api not in self._served:
             raise Failed(f"the broker at {self._address} does not serve {api.name}")
         lowest, highest = self._served[api]
-        version = min(highest, _NEWEST[api])
+        version: int = min(highest, _NEWEST[api])
         if version < lowest:
             raise Failed(f"the broker at {self._address} is too new for this tool ({api.name})")
         return version

@@ -141,7 +141,7 @@ def _decoder(path: str) -> Decode:
     if topic == "__transaction_state":
         from kafkapy.txn.records import TransactionCodec
 
-        transactions = TransactionCodec()
+        transactions = TransactionCodec(lambda: 0)
         return lambda record: transactions.decode(record.key or b"", record.value)
     return lambda record: None
 

@@ -51,7 +51,8 @@ class File(Protocol):
     `append` writes all buffers or raises DiskFailed with the size as it was before.
     """
 
-    path: str
+    @property
+    def path(self) -> str: ...
 
     @property
     def size(self) -> int: ...

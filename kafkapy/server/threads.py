@@ -6,6 +6,7 @@ where there is no task to await it, and the answer comes back as a callback too.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Final
 
 import trio
@@ -26,10 +27,9 @@ class Threads:
 
         def work_and_tell() -> None:
             work()
-            try:
+            # A loop that is gone took whoever wanted to know with it.
+            with suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(then)
-            except trio.RunFinishedError:
-                pass  # the loop is gone, and with it whoever wanted to know
 
         self._pool.submit(work_and_tell)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kafkapy.broker.call import Answer, Call, Encoded, Later
 from kafkapy.broker.fetch_sessions import Fetching, Key, Wanted
 from kafkapy.broker.partition import Partition
+from kafkapy.broker.wire import millis
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import later as after
 from kafkapy.protocol.fetch_response import FetchedPartition, pack_fetch_response
@@ -31,7 +32,7 @@ def handle(node: "Node", call: Call) -> Answer:
         return _packed(call, [], error_code=refused.code)
     fetch = _Fetch(node, call, fetching)
     fetch.read()
-    if fetch.has_enough or request.max_wait <= 0:
+    if fetch.has_enough or fetch.max_wait_ms <= 0:
         return fetch.answer()
     return fetch.park()
 
@@ -53,6 +54,7 @@ class _Fetch:
         "_results",
         "_timer",
         "_watched",
+        "max_wait_ms",
     )
 
     def __init__(self, node: "Node", call: Call, fetching: Fetching) -> None:
@@ -61,6 +63,7 @@ class _Fetch:
         self._call = call
         self._fetching = fetching
         self._min_bytes = request.min_bytes
+        self.max_wait_ms = millis(request.max_wait)
         self._max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
         self._replica_id = (
             request.replica_state.replica_id if call.version >= 15 else request.replica_id
@@ -150,7 +153,7 @@ class _Fetch:
 
     def park(self) -> Later:
         self._later = Later()
-        deadline = after(self._call.received, self._call.body.max_wait)
+        deadline = after(self._call.received, self.max_wait_ms)
         self._timer = self._node.clock.call_at(deadline, self._finish)
         self._call.peer.on_close.append(self._abandon)
         self._watch()

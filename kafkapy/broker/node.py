@@ -1,0 +1,216 @@
+"""One node: the parts, how they hang together, and in which order they start and stop.
+
+    identify directories -> recover logs -> open the metadata log -> lead the quorum
+      -> register controller and broker -> follow the image -> unfenced: RUNNING
+      -> lead every partition: started
+
+Handlers reach everything through the attributes here.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from uuid import UUID
+
+from kafkapy.broker.auto_topics import AutoTopics
+from kafkapy.broker.cluster_view import ClusterView
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.rules import Rules
+from kafkapy.broker.config.topic_config import TopicConfigs
+from kafkapy.broker.controller_link import LocalController
+from kafkapy.broker.fetch_sessions import FetchSessions
+from kafkapy.broker.lifecycle import Lifecycle
+from kafkapy.broker.listening import Endpoints
+from kafkapy.broker.partitions import Partitions
+from kafkapy.broker.startup import Identity, identify
+from kafkapy.core.errors import DiskFailed, ErrorCode
+from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng
+from kafkapy.kraft.controller.controller import Controller
+from kafkapy.kraft.controller.state import ControllerSettings
+from kafkapy.kraft.delta import Delta
+from kafkapy.kraft.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from kafkapy.kraft.metadata_quorum import MetadataQuorum
+from kafkapy.kraft.voters import VoterAddress
+from kafkapy.log.config import LogConfig
+from kafkapy.log.directories import LogDirectories
+from kafkapy.txn.producer_ids import BlockProducerIds
+
+
+class Node:
+    """Made once per process (or per test, or per simulated node); `start`, then `stop`."""
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        disk: Disk,
+        clock: Clock,
+        rng: Rng,
+        journal: Journal,
+        bound_ports: Mapping[str, int],
+        host: str = "127.0.0.1",
+    ) -> None:
+        self.config = config
+        self.disk = disk
+        self.clock = clock
+        self.journal = journal
+        self.node_id: int = config.node_id
+        self.endpoints = Endpoints(config, bound_ports, host)
+        self.identity: Identity = identify(
+            disk, rng, clock.now(), journal, config, self._controller_address()
+        )
+        self.cluster_id = self.identity.cluster_id
+        self.topic_configs = TopicConfigs(config)
+        self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, rng)
+        # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
+        self.encoded_metadata: dict[tuple[int, str], bytes] = {}
+        self.logs = LogDirectories(disk, clock, rng, journal, config, self.identity)
+        self.quorum = MetadataQuorum(disk, clock, rng, journal, config, self.identity)
+        self.image: MetadataImage = self.quorum.image
+        self.cluster = ClusterView(self.image)
+        self.controller = Controller(
+            settings=self._controller_settings(),
+            rules=Rules(config),
+            clock=clock,
+            rng=rng,
+            log=self.quorum,
+        )
+        self.partitions = Partitions(
+            self.node_id, self.image, self.logs, self.log_config, self.directory_failed
+        )
+        self.auto_topics = AutoTopics(self.controller, config, journal)
+        self.link = LocalController(
+            self.controller,
+            broker_id=self.node_id,
+            cluster_id=self.cluster_id,
+            incarnation_id=rng.uuid(),
+            endpoints=self.endpoints.broker,
+            controller_endpoints=self.endpoints.controller,
+            rack=config.broker_rack,
+            log_dirs=tuple(self.identity.directory_ids.values()),
+            previous_epoch=self.logs.previous_broker_epoch,
+            metadata_offset=lambda: self.image.offset,
+        )
+        self.producer_ids = BlockProducerIds(self.link.allocate_producer_ids)
+        self.lifecycle = Lifecycle(self.link, clock, journal, config.broker_heartbeat_interval_ms)
+        self._awaited: dict[UUID, list[Callback]] = {}
+        self._follows = False
+
+    # --- start ---
+
+    def start(self, then: Callback) -> None:
+        """`then` once this node serves: it is unfenced and leads what it should."""
+        self.quorum.subscribe(self._on_delta)
+        self.quorum.start(partial(self._lead, then))
+
+    def _lead(self, then: Callback) -> None:
+        self.controller.lead(self.image, self.quorum.bootstrap_records)
+        self.link.register_controller(lambda _: self.lifecycle.start(partial(self._follow, then)))
+
+    def _follow(self, then: Callback) -> None:
+        """Registered: open every log this node has, then ask to be unfenced."""
+        self._reconfigure_broker()
+        self.logs.load(self.image.topics_by_name)
+        self.partitions.follow_all()
+        self._follows = True
+        self.lifecycle.ready(then)
+
+    # --- stop ---
+
+    def stop(self, then: Callback) -> None:
+        """Hand leaderships over, flush, and mark the directories cleanly shut down."""
+        self.lifecycle.leave(partial(self._close, then))
+
+    def _close(self, then: Callback) -> None:
+        self.controller.resign()
+        self.logs.close(broker_epoch=self.link.epoch)
+        self.quorum.close()
+        then()
+
+    # --- metadata ---
+
+    def _on_delta(self, delta: Delta) -> None:
+        """Committed records were folded into the image: act on what they changed."""
+        if delta.is_empty:
+            return
+        self.encoded_metadata.clear()
+        if not self._follows:
+            return
+        for resource_type, name in delta.configs:
+            if resource_type == TOPIC_RESOURCE:
+                self.partitions.reconfigure(name)
+            elif resource_type == BROKER_RESOURCE and name in ("", str(self.node_id)):
+                self._reconfigure_broker()
+        self.partitions.follow(delta)
+        for topic_id in delta.topics_created:
+            for serving in self._awaited.pop(topic_id, ()):
+                serving()
+
+    def _reconfigure_broker(self) -> None:
+        changed = self.config.alter(
+            cluster=self.image.configs(BROKER_RESOURCE, ""),
+            broker=self.image.configs(BROKER_RESOURCE, str(self.node_id)),
+        )
+        if changed:
+            self.partitions.reconfigure(None)
+
+    def log_config(self, topic: str) -> LogConfig:
+        return self.topic_configs.log_config(self.image.configs(TOPIC_RESOURCE, topic))
+
+    def when_serving(self, topic_ids: Iterable[UUID], then: Callback) -> None:
+        """`then` once the partitions of these topics that live here are served here."""
+        missing = [one for one in topic_ids if one not in self.image.topics_by_id]
+        if not missing:
+            then()
+            return
+        left = set(missing)
+
+        def arrived(topic_id: UUID) -> None:
+            left.discard(topic_id)
+            if not left:
+                then()
+
+        for topic_id in missing:
+            self._awaited.setdefault(topic_id, []).append(partial(arrived, topic_id))
+
+    def auto_create_topic(self, name: str) -> ErrorCode:
+        return self.auto_topics.create(name)
+
+    # --- failures ---
+
+    def directory_failed(self, failed: DiskFailed) -> None:
+        """A log directory is gone: its partitions go offline, the others go on."""
+        directory = self.logs.fail(failed)
+        if directory is None:
+            return
+        lost = self.partitions.directory_failed(directory)
+        self.journal.error(
+            "log directory offline", directory=directory, reason=failed.cause, partitions=len(lost)
+        )
+        self.link.offline_dirs = tuple(
+            directory_id
+            for path, directory_id in self.identity.directory_ids.items()
+            if self.logs.is_directory_offline(path)
+        )
+
+    # --- who is who ---
+
+    @property
+    def controller_id(self) -> int:
+        return self.quorum.leader_id
+
+    def _controller_address(self) -> VoterAddress | None:
+        own = self.endpoints.controller
+        return VoterAddress(own[0].name, own[0].host, own[0].port) if own else None
+
+    def _controller_settings(self) -> ControllerSettings:
+        config = self.config
+        return ControllerSettings(
+            node_id=self.node_id,
+            cluster_id=self.cluster_id,
+            session_timeout_ms=config.broker_session_timeout_ms,
+            balances_leaders=config.auto_leader_rebalance_enable,
+            balance_interval_ms=config.leader_imbalance_check_interval_seconds * 1000,
+            unclean_election_interval_ms=config.unclean_leader_election_interval_ms,
+            max_idle_interval_ms=config.metadata_max_idle_interval_ms,
+            quorum_ids=(self.node_id,),
+        )

@@ -1,0 +1,45 @@
+"""A Partition narrowed to what a coordinator's shard needs of it (coordinator/shard_log.py)."""
+
+from kafkapy.broker.partition import Partition
+from kafkapy.coordinator.shard_log import Committed
+from kafkapy.core.errors import ErrorCode
+from kafkapy.log.append import Origin
+
+
+class PartitionShardLog:
+    """The shard appends as the coordinator: no sequences are checked, epochs are."""
+
+    def __init__(self, partition: Partition) -> None:
+        self._partition = partition
+
+    @property
+    def start_offset(self) -> int:
+        return self._partition.log.log_start_offset
+
+    @property
+    def end_offset(self) -> int:
+        return self._partition.log.log_end_offset
+
+    def append(self, batch: bytes, *, transaction_version: int = 0) -> int:
+        self._partition.check_leader()
+        info = self._partition.append(
+            memoryview(batch),
+            origin=Origin.COORDINATOR,
+            needs_all=True,
+            transaction_version=transaction_version,
+        )
+        return info.last_offset + 1
+
+    def when_committed(self, end_offset: int, then: Committed) -> None:
+        def acknowledged(code: ErrorCode) -> None:
+            then(None if code is ErrorCode.NONE else code)
+
+        self._partition.when_committed(end_offset, acknowledged)
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        log = self._partition.log
+        found = log.read(offset, max_bytes, upper=log.log_end_offset, min_one_batch=True)
+        data = b"".join(one.read() for one in found.slices)
+        for one in found.slices:
+            one.release()
+        return data
