@@ -100,7 +100,8 @@ class Key(Generic[T]):
     @property
     def default_value(self) -> Value:
         """The default; None also for a key without one."""
-        value: Value = None if isinstance(self.default, NoDefault) else self.default
+        default: Any = self.default
+        value: Value = None if isinstance(default, NoDefault) else default
         return value
 
     @property

@@ -23,7 +23,7 @@ _TABLES: dict[int, type[Section]] = {
 }
 
 
-class Rules:
+class BrokerConfigRules:
     """Implements `ConfigRules` for a node with this configuration."""
 
     def __init__(self, config: BrokerConfig) -> None:

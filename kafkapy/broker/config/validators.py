@@ -157,6 +157,9 @@ class ThrottledReplicas:
 
     allowed = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 
+    def __init__(self, key: str) -> None:
+        self.key = key
+
     def check(self, value: Any) -> None:
         items = tuple(item.strip() for item in value)
         if items in ((), ("*",)):
@@ -165,6 +168,6 @@ class ThrottledReplicas:
             partition, colon, broker = item.partition(":")
             if not (colon and partition.isdecimal() and broker.isdecimal()):
                 raise Invalid(
-                    "must be the literal '*' or a list of replicas in the following format: "
-                    "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+                    f"{self.key} must be the literal '*' or a list of replicas in the following "
+                    "format: [partitionId]:[brokerId],[partitionId]:[brokerId],..."
                 )

@@ -20,7 +20,6 @@ from kafkapy.kraft.features import (
     METADATA_VERSION,
     SUPPORTED_FEATURES,
     downgrade_is_lossy,
-    metadata_version_name,
     missing_dependency,
 )
 from kafkapy.kraft.image import BROKER_RESOURCE
@@ -62,6 +61,8 @@ class FeatureMachine:
         records: list[Fact] = []
         for update in event.updates:
             self._check(update, proposed)
+            if update.name == KRAFT_VERSION:
+                continue
             records.append(FeatureLevelRecord(name=update.name, feature_level=update.level))
             if update.name == ELR_VERSION and update.level > 0 and not self._state.elr_enabled:
                 records += self._elr_settings()
@@ -74,9 +75,14 @@ class FeatureMachine:
             raise _invalid(update, "A feature version cannot be less than 0.")
         for who, (lowest, highest) in self._supported(update.name):
             if not lowest <= update.level <= highest:
-                what = f"versions {lowest}-{highest}" if highest else "only version 0"
-                raise _invalid(update, f"{who} supports {what}.")
-        current = self._state.image.features.get(update.name, 0)
+                supports = f"only supports versions {lowest}-{highest}"
+                raise _invalid(
+                    update, f"{who} {supports if highest else 'does not support this feature.'}"
+                )
+        current = self._current(update.name)
+        if update.name == KRAFT_VERSION:
+            self._check_kraft_version(update, current)
+            return
         is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
         if update.level < current and is_upgrade:
             raise _invalid(
@@ -88,27 +94,40 @@ class FeatureMachine:
             raise _invalid(update, "Can't downgrade to a newer version.")
         if update.name == METADATA_VERSION:
             self._check_metadata_version(update, current)
-        elif update.name == KRAFT_VERSION:
-            raise _invalid(update, "It is not changed through the metadata log.")
         else:
             missing = missing_dependency(update.name, update.level, proposed[METADATA_VERSION])
             if missing is not None:
                 raise _invalid(update, missing)
 
+    def _current(self, name: str) -> int:
+        if name == KRAFT_VERSION:
+            return self._state.settings.kraft_version
+        return self._state.image.features.get(name, 0)
+
+    def _check_kraft_version(self, update: FeatureUpdate, current: int) -> None:
+        """The quorum keeps it in its own control records: only what it is already passes."""
+        if update.level < current:
+            raise _invalid(update, "Can't downgrade the version of this feature.")
+        if update.level > current:
+            raise _invalid(update, "It is raised by formatting with a dynamic quorum only.")
+
     def _check_metadata_version(self, update: FeatureUpdate, current: int) -> None:
         if downgrade_is_lossy(current, update.level):
-            why = "Refusing to perform the requested downgrade because it might delete metadata."
+            why = (
+                "Refusing to perform the requested downgrade because it might delete metadata "
+                "information."
+            )
             if update.upgrade_type == UpgradeType.UNSAFE_DOWNGRADE:
                 why = "Unsafe metadata downgrade is not supported in this version."
             raise Refused(
                 ErrorCode.INVALID_UPDATE_VERSION,
-                f"Invalid metadata.version {metadata_version_name(update.level)}. {why}",
+                f"Unsupported metadata.version downgrade from {current} to {update.level}. {why}",
             )
 
     def _supported(self, name: str) -> Iterator[tuple[str, tuple[int, int]]]:
         """Who must support the level, and what they do support."""
         state = self._state
-        yield "Local controller", SUPPORTED_FEATURES.get(name, (0, 0))
+        yield f"Local controller {state.settings.node_id}", SUPPORTED_FEATURES.get(name, (0, 0))
         for broker in state.image.brokers.values():
             yield f"Broker {broker.id}", _range(broker.features, name)
         if state.image.metadata_version < CONTROLLER_REGISTRATION:

@@ -108,7 +108,8 @@ class StripedPlacer:
         if replication_factor > self._total:
             raise _cannot(
                 f"The target replication factor of {replication_factor} cannot be reached "
-                f"because only {self._total} broker(s) are registered."
+                f"because only {self._total} broker(s) are registered or some brokers have all "
+                "their log directories cordoned."
             )
 
     def _next(self, replication_factor: int) -> tuple[int, ...]:

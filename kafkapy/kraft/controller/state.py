@@ -37,6 +37,8 @@ class ControllerSettings:
     max_idle_interval_ms: int = 500
     # Every voter, so that a feature is not finalized that one of them does not know.
     quorum_ids: tuple[int, ...] = ()
+    # The level that the quorum's control records say (1: voters can change, KIP-853).
+    kraft_version: int = 1
 
 
 class Contact(NamedTuple):

@@ -71,7 +71,7 @@ class TopicKeys(Section):
     follower_replication_throttled_replicas = strings(
         (),
         "Replicas whose fetching is throttled, as <partition>:<broker>, or * for all.",
-        valid=ThrottledReplicas(),
+        valid=ThrottledReplicas("follower.replication.throttled.replicas"),
     )
     index_interval_bytes = int32(
         4096,
@@ -82,7 +82,7 @@ class TopicKeys(Section):
     leader_replication_throttled_replicas = strings(
         (),
         "Replicas that are served throttled, as <partition>:<broker>, or * for all.",
-        valid=ThrottledReplicas(),
+        valid=ThrottledReplicas("leader.replication.throttled.replicas"),
     )
     local_retention_bytes = int64(
         -2,

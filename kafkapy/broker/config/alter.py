@@ -1,0 +1,97 @@
+"""What the broker checks of (Incremental)AlterConfigs before the controller decides."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from kafkapy.broker.config.broker_alter import check_appends, check_broker_change
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.resources import Resource
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.controller.configs import Alteration, Operation
+from kafkapy.kraft.delta import ConfigResource
+
+
+def duplicates(resources: Iterable[ConfigResource]) -> dict[ConfigResource, Refused | None]:
+    """A verdict on each resource that is named more than once."""
+    return {
+        resource: Refused(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+        for resource, count in Counter(resources).items()
+        if count > 1
+    }
+
+
+def check_incremental(
+    config: BrokerConfig, resource: ConfigResource, alterations: Sequence[Alteration]
+) -> None:
+    _check_operations(alterations)
+    sets = [one for one in alterations if one.operation != Operation.DELETE]
+    _check_nulls([one.key for one in sets if one.value is None])
+    _check_twice([one.key for one in alterations])
+    if resource[0] == Resource.BROKER:
+        check_appends([one.key for one in sets if one.operation != Operation.SET])
+    _check(
+        config,
+        resource,
+        {
+            one.key: None if one.operation == Operation.DELETE else one.value
+            for one in alterations
+            if one.operation in (Operation.SET, Operation.DELETE)
+        },
+    )
+
+
+def check_legacy(
+    config: BrokerConfig, resource: ConfigResource, pairs: Sequence[tuple[str, str | None]]
+) -> None:
+    _check_nulls([key for key, value in pairs if value is None])
+    _check_twice([key for key, _ in pairs])
+    if resource[0] == Resource.BROKER_LOGGER:
+        raise _unknown_type(resource[0])
+    _check(config, resource, dict(pairs))
+
+
+def _check(config: BrokerConfig, resource: ConfigResource, changes: dict[str, str | None]) -> None:
+    kind, name = resource
+    if kind == Resource.BROKER:
+        if name:
+            _check_is_me(config, name, "Unexpected broker id, expected {}, but received {}")
+        check_broker_change(config, changes, is_for_all=not name)
+    elif kind == Resource.BROKER_LOGGER:
+        _check_is_me(config, name, "Unexpected node id. Expected {}, but received {}")
+        for logger in changes:
+            raise Refused(ErrorCode.INVALID_CONFIG, f"Logger {logger} does not exist!")
+    elif kind not in (Resource.TOPIC, Resource.CLIENT_METRICS, Resource.GROUP):
+        raise _unknown_type(kind)
+
+
+def _check_is_me(config: BrokerConfig, name: str, sentence: str) -> None:
+    try:
+        node_id = int(name)
+    except ValueError:
+        raise Refused(
+            ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}"
+        ) from None
+    if node_id != config.node_id:
+        raise Refused(ErrorCode.INVALID_REQUEST, sentence.format(config.node_id, node_id))
+
+
+def _check_operations(alterations: Sequence[Alteration]) -> None:
+    for one in alterations:
+        if one.operation not in list(Operation):
+            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def _check_nulls(keys: Sequence[str]) -> None:
+    if keys:
+        raise Refused(
+            ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(keys)}"
+        )
+
+
+def _check_twice(keys: Sequence[str]) -> None:
+    if len(set(keys)) != len(keys):
+        raise Refused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+
+
+def _unknown_type(kind: int) -> Refused:
+    return Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")

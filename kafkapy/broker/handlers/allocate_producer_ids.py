@@ -1,0 +1,29 @@
+"""AllocateProducerIds, v0, on controllers (KIP-730)."""
+
+from typing import TYPE_CHECKING
+
+from kafkapy.broker.ask_controller import ask, whole
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    event = AllocateProducerIds(call.body.broker_id, call.body.broker_epoch)
+    return ask(
+        node,
+        event,
+        _answer,
+        lambda refused: {**whole(refused), "producer_id_start": -1, "producer_id_len": 0},
+    )
+
+
+def _answer(reply: ProducerIdBlock) -> Fields:
+    return {
+        "throttle_time": 0,
+        "error_code": 0,
+        "producer_id_start": reply.first,
+        "producer_id_len": reply.count,
+    }

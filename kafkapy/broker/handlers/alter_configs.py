@@ -1,0 +1,55 @@
+"""AlterConfigs, v0-2: the legacy one, which unsets whatever is not named."""
+
+from typing import TYPE_CHECKING
+
+from kafkapy.broker.ask_controller import verdict
+from kafkapy.broker.call import Answer, Call, Fields, Later
+from kafkapy.broker.config.alter import check_legacy, duplicates
+from kafkapy.core.errors import Refused
+from kafkapy.kraft.controller.configs import ConfigReply, ReplaceConfigs
+from kafkapy.kraft.delta import ConfigResource
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+Pairs = tuple[tuple[str, str | None], ...]
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    resources = call.body.resources
+    verdicts: dict[ConfigResource, Refused | None] = duplicates(
+        (one.resource_type, one.resource_name) for one in resources
+    )
+    wanted: list[tuple[ConfigResource, Pairs]] = []
+    for one in resources:
+        resource = (one.resource_type, one.resource_name)
+        if resource in verdicts:
+            continue
+        pairs: Pairs = tuple((config.name, config.value) for config in one.configs)
+        try:
+            check_legacy(node.config, resource, pairs)
+        except Refused as refused:
+            verdicts[resource] = refused
+        else:
+            wanted.append((resource, pairs))
+    promise = Later()
+
+    def decided(reply: ConfigReply | Refused) -> None:
+        for resource, _ in wanted:
+            verdicts[resource] = reply if isinstance(reply, Refused) else reply[resource]
+        promise.resolve(_response(verdicts))
+
+    if not wanted:
+        return _response(verdicts)
+    node.controller.submit(ReplaceConfigs(tuple(wanted), call.body.validate_only), decided)
+    return promise
+
+
+def _response(verdicts: dict[ConfigResource, Refused | None]) -> Fields:
+    return {
+        "throttle_time": 0,
+        "responses": [
+            {**verdict(refused), "resource_type": kind, "resource_name": name}
+            for (kind, name), refused in verdicts.items()
+        ],
+    }

@@ -1,0 +1,80 @@
+"""AlterPartition, v2-3, on controllers. v3 has the epochs of the brokers in the ISR."""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.ask_controller import ask, whole
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.wire import optional
+from kafkapy.core.errors import Refused
+from kafkapy.kraft.controller.isr import ANY_EPOCH, AlterPartition, AlterPartitionReply, NewIsr
+from kafkapy.kraft.topics import RECOVERED, PartitionState
+from kafkapy.kraft.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    topics = call.body.topics
+    event = AlterPartition(
+        broker_id=call.body.broker_id,
+        broker_epoch=call.body.broker_epoch,
+        partitions=tuple(
+            NewIsr(
+                topic_id=topic.topic_id or ZERO_UUID,
+                index=one.partition_index,
+                leader_epoch=one.leader_epoch,
+                partition_epoch=one.partition_epoch,
+                isr=_isr(one),
+                recovery=optional(one, "leader_recovery_state", RECOVERED),
+            )
+            for topic in topics
+            for one in topic.partitions
+        ),
+    )
+
+    def answer(reply: AlterPartitionReply) -> Fields:
+        results = iter(reply)
+        return {
+            "throttle_time": 0,
+            "error_code": 0,
+            "topics": [
+                {
+                    "topic_id": topic.topic_id,
+                    "partitions": [
+                        _result(one.partition_index, next(results)) for one in topic.partitions
+                    ],
+                }
+                for topic in topics
+            ],
+        }
+
+    return ask(node, event, answer, lambda refused: {**whole(refused), "topics": []})
+
+
+def _isr(asked: Any) -> tuple[tuple[int, int], ...]:
+    if hasattr(asked, "new_isr_with_epochs"):
+        return tuple((one.broker_id, one.broker_epoch) for one in asked.new_isr_with_epochs)
+    return tuple((broker, ANY_EPOCH) for broker in asked.new_isr)
+
+
+def _result(index: int, result: PartitionState | Refused) -> Fields:
+    if isinstance(result, Refused):
+        return {
+            "partition_index": index,
+            "error_code": result.code,
+            "leader_id": 0,
+            "leader_epoch": 0,
+            "isr": [],
+            "leader_recovery_state": 0,
+            "partition_epoch": 0,
+        }
+    return {
+        "partition_index": index,
+        "error_code": 0,
+        "leader_id": result.leader,
+        "leader_epoch": result.leader_epoch,
+        "isr": result.isr,
+        "leader_recovery_state": result.leader_recovery_state,
+        "partition_epoch": result.partition_epoch,
+    }

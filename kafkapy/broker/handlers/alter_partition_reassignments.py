@@ -1,0 +1,51 @@
+"""AlterPartitionReassignments, v0-1. v1 can insist on the replication factor (KIP-860)."""
+
+from typing import TYPE_CHECKING
+
+from kafkapy.broker.ask_controller import ask, verdict, whole
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.wire import optional
+from kafkapy.core.ids import TopicPartition
+from kafkapy.kraft.controller.reassignments import AlterReassignments, AlterReply, Reassignment
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    topics = call.body.topics
+    factor_may_change = optional(call.body, "allow_replication_factor_change", True)
+    event = AlterReassignments(
+        wanted=tuple(
+            Reassignment(
+                TopicPartition(topic.name, one.partition_index),
+                None if one.replicas is None else tuple(one.replicas),
+            )
+            for topic in topics
+            for one in topic.partitions
+        ),
+        may_change_replication_factor=factor_may_change,
+    )
+
+    def answer(reply: AlterReply) -> Fields:
+        return {
+            "throttle_time": 0,
+            "allow_replication_factor_change": factor_may_change,
+            "error_code": 0,
+            "error_message": None,
+            "responses": [
+                {
+                    "name": topic.name,
+                    "partitions": [
+                        {
+                            "partition_index": one.partition_index,
+                            **verdict(reply[TopicPartition(topic.name, one.partition_index)]),
+                        }
+                        for one in topic.partitions
+                    ],
+                }
+                for topic in topics
+            ],
+        }
+
+    return ask(node, event, answer, whole)

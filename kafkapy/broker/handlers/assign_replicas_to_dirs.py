@@ -1,0 +1,53 @@
+"""AssignReplicasToDirs, v0, on controllers (KIP-858)."""
+
+from typing import TYPE_CHECKING
+
+from kafkapy.broker.ask_controller import ask, whole
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply, ReplicaDirectory
+from kafkapy.kraft.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    directories = call.body.directories
+    event = AssignReplicas(
+        call.body.broker_id,
+        call.body.broker_epoch,
+        tuple(
+            ReplicaDirectory(
+                directory.id_ or ZERO_UUID, topic.topic_id or ZERO_UUID, one.partition_index
+            )
+            for directory in directories
+            for topic in directory.topics
+            for one in topic.partitions
+        ),
+    )
+
+    def answer(reply: AssignReply) -> Fields:
+        codes = iter(ErrorCode.NONE if one is None else one.code for one in reply)
+        return {
+            "throttle_time": 0,
+            "error_code": 0,
+            "directories": [
+                {
+                    "id_": directory.id_,
+                    "topics": [
+                        {
+                            "topic_id": topic.topic_id,
+                            "partitions": [
+                                {"partition_index": one.partition_index, "error_code": next(codes)}
+                                for one in topic.partitions
+                            ],
+                        }
+                        for topic in directory.topics
+                    ],
+                }
+                for directory in directories
+            ],
+        }
+
+    return ask(node, event, answer, lambda refused: {**whole(refused), "directories": []})

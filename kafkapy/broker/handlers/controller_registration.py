@@ -1,0 +1,38 @@
+"""ControllerRegistration, v0, on controllers (KIP-919)."""
+
+from typing import TYPE_CHECKING
+
+from kafkapy.broker.ask_controller import ask, verdict, whole
+from kafkapy.broker.call import Answer, Call
+from kafkapy.kraft.controller.registration import RegisterController
+from kafkapy.kraft.records import Endpoint, FeatureRange
+from kafkapy.kraft.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    event = RegisterController(
+        controller_id=body.controller_id,
+        incarnation_id=body.incarnation_id or ZERO_UUID,
+        endpoints=tuple(
+            Endpoint(
+                name=one.name,
+                host=one.host,
+                port=one.port,
+                security_protocol=one.security_protocol,
+            )
+            for one in body.listeners
+        ),
+        features=tuple(
+            FeatureRange(
+                name=one.name,
+                min_supported_version=one.min_supported_version,
+                max_supported_version=one.max_supported_version,
+            )
+            for one in body.features
+        ),
+    )
+    return ask(node, event, lambda reply: {"throttle_time": 0, **verdict(None)}, whole)

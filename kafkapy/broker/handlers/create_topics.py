@@ -1,0 +1,116 @@
+"""CreateTopics, v2-7. v5 tells the settings in force (KIP-525), v7 the topic id (KIP-516).
+
+The answer waits until the leaders of the new partitions serve, so that a client that
+creates a topic and writes to it at once finds it; after the request's timeout it is given
+anyway, because the topic does exist. Class-based policies (create.topic.policy.class.name)
+are not run: kafkapy loads no Java classes.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.ask_controller import verdict
+from kafkapy.broker.call import Answer, Call, Fields, Later
+from kafkapy.broker.wire import millis
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.time import later
+from kafkapy.kraft.controller.topics import CreateReply, CreateTopics, NewTopic, TopicCreated
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+_METADATA_TOPIC = "__cluster_metadata"
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    refused: dict[str, Refused | TopicCreated] = {
+        topic.name: Refused(
+            ErrorCode.INVALID_REQUEST,
+            f"Creation of internal topic {_METADATA_TOPIC} is prohibited.",
+        )
+        for topic in body.topics
+        if topic.name == _METADATA_TOPIC
+    }
+    names = tuple(dict.fromkeys(topic.name for topic in body.topics))
+    event = CreateTopics(
+        topics=tuple(_new_topic(one) for one in body.topics if one.name not in refused),
+        validate_only=body.validate_only,
+        describable=frozenset(names),
+    )
+    promise = Later()
+
+    def decided(reply: CreateReply | Refused) -> None:
+        if isinstance(reply, Refused):
+            results: dict[str, Refused | TopicCreated] = dict.fromkeys(names, reply)
+        else:
+            results = {**reply, **refused}
+        answer = {
+            "throttle_time": 0,
+            "topics": [_result(name, results[name]) for name in names],
+        }
+        made = [one.topic_id for one in results.values() if isinstance(one, TopicCreated)]
+        if body.validate_only or not made:
+            promise.resolve(answer)
+        else:
+            _resolve_when_serving(node, promise, answer, made, millis(body.timeout))
+
+    node.controller.submit(event, decided)
+    return promise
+
+
+def _resolve_when_serving(
+    node: "Node", promise: Later, answer: Fields, topic_ids: list[Any], timeout_ms: int
+) -> None:
+    def resolve() -> None:
+        if not promise.is_resolved:
+            timer.cancel()
+            promise.resolve(answer)
+
+    timer = node.clock.call_at(later(node.clock.now(), max(timeout_ms, 0)), resolve)
+    node.when_serving(topic_ids, resolve)
+
+
+def _new_topic(asked: Any) -> NewTopic:
+    return NewTopic(
+        name=asked.name,
+        partitions=asked.num_partitions,
+        replication_factor=asked.replication_factor,
+        assignments=tuple(
+            (one.partition_index, tuple(one.broker_ids)) for one in asked.assignments
+        ),
+        configs=tuple((one.name, one.value) for one in asked.configs),
+    )
+
+
+def _result(name: str, result: TopicCreated | Refused) -> Fields:
+    if isinstance(result, Refused):
+        return {
+            "name": name,
+            "topic_id": None,
+            **verdict(result),
+            "topic_config_error_code": 0,
+            "num_partitions": -1,
+            "replication_factor": -1,
+            "configs": [],
+        }
+    settings = result.settings
+    return {
+        "name": name,
+        "topic_id": result.topic_id,
+        **verdict(None),
+        "topic_config_error_code": (
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED if settings is None else ErrorCode.NONE
+        ),
+        "num_partitions": -1 if settings is None else result.partitions,
+        "replication_factor": -1 if settings is None else result.replication_factor,
+        "configs": [
+            {
+                "name": one.name,
+                "value": None if one.is_sensitive else one.value,
+                "read_only": False,
+                "config_source": one.source,
+                "is_sensitive": one.is_sensitive,
+            }
+            for one in settings or ()
+        ],
+    }

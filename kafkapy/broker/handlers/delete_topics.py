@@ -1,0 +1,100 @@
+"""DeleteTopics, v1-6. v6 also takes topic ids (KIP-516)."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
+
+from kafkapy.broker.ask_controller import verdict
+from kafkapy.broker.call import Answer, Call, Fields, Later
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.controller.topics import DeleteReply, DeleteTopics
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+class _Asked(NamedTuple):
+    name: str | None
+    topic_id: UUID | None
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    if not node.config.delete_topic_enable:
+        code = ErrorCode.INVALID_REQUEST if call.version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
+        return _response({asked: Refused(code) for asked in _asked(call)})
+    verdicts, wanted = _looked_up(node, call)
+    if not wanted:
+        return _response(verdicts)
+    promise = Later()
+
+    def decided(reply: DeleteReply | Refused) -> None:
+        for asked, topic_id in wanted.items():
+            verdicts[asked] = reply if isinstance(reply, Refused) else reply[topic_id]
+        promise.resolve(_response(verdicts, wanted))
+
+    node.controller.submit(DeleteTopics(tuple(wanted.values())), decided)
+    return promise
+
+
+def _asked(call: Call) -> list[_Asked]:
+    if call.version < 6:
+        return [_Asked(name, None) for name in call.body.topic_names]
+    return [_Asked(topic.name, topic.topic_id) for topic in call.body.topics]
+
+
+def _looked_up(node: "Node", call: Call) -> tuple[dict[_Asked, Refused | None], dict[_Asked, UUID]]:
+    """What can be said without the controller, and the ids of the rest."""
+    asked = _asked(call)
+    counts = Counter(asked)
+    verdicts: dict[_Asked, Refused | None] = {}
+    wanted: dict[_Asked, UUID] = {}
+    image = node.controller.image
+    for one in asked:
+        name, topic_id = one
+        why = _why_not(one, counts[one])
+        if why is not None:
+            verdicts[one] = Refused(ErrorCode.INVALID_REQUEST, why)
+        elif topic_id is not None:
+            verdicts[one] = Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+            if topic_id in image.topics_by_id:
+                wanted[one] = topic_id
+        else:
+            verdicts[one] = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            if name in image.topics_by_name:
+                wanted[one] = image.topics_by_name[name].id
+    by_id = Counter(wanted.values())
+    for one, found in list(wanted.items()):
+        if by_id[found] > 1:
+            verdicts[one] = Refused(
+                ErrorCode.INVALID_REQUEST, "The provided topic name maps to an ID that was given."
+            )
+            del wanted[one]
+    return verdicts, wanted
+
+
+def _why_not(asked: _Asked, count: int) -> str | None:
+    name, topic_id = asked
+    if name is not None and topic_id is not None:
+        return "You may not specify both topic name and topic id."
+    if name is None and topic_id is None:
+        return "Neither topic name nor id were specified."
+    if count > 1:
+        return "Duplicate topic name." if topic_id is None else "Duplicate topic id."
+    return None
+
+
+def _response(
+    verdicts: Mapping[_Asked, Refused | None], ids: Mapping[_Asked, UUID] | None = None
+) -> Fields:
+    return {
+        "throttle_time": 0,
+        "responses": [
+            {
+                "name": asked.name,
+                "topic_id": (ids or {}).get(asked, asked.topic_id),
+                **verdict(refused),
+            }
+            for asked, refused in verdicts.items()
+        ],
+    }

@@ -1,0 +1,65 @@
+"""IncrementalAlterConfigs, v0-1 (KIP-339): set, delete, append, subtract.
+
+A broker's settings are judged by that broker, which knows its server.properties; all the
+rest by the controller. kafkapy has no named loggers, so none of them can be altered.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.ask_controller import verdict
+from kafkapy.broker.call import Answer, Call, Fields, Later
+from kafkapy.broker.config.alter import check_incremental, duplicates
+from kafkapy.core.errors import Refused
+from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, ConfigReply
+from kafkapy.kraft.delta import ConfigResource
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    resources = call.body.resources
+    verdicts: dict[ConfigResource, Refused | None] = duplicates(
+        (one.resource_type, one.resource_name) for one in resources
+    )
+    changes: list[tuple[ConfigResource, tuple[Alteration, ...]]] = []
+    for one in resources:
+        resource = (one.resource_type, one.resource_name)
+        if resource in verdicts:
+            continue
+        alterations = _alterations(one)
+        try:
+            check_incremental(node.config, resource, alterations)
+        except Refused as refused:
+            verdicts[resource] = refused
+        else:
+            changes.append((resource, alterations))
+    promise = Later()
+
+    def decided(reply: ConfigReply | Refused) -> None:
+        for resource, _ in changes:
+            verdicts[resource] = reply if isinstance(reply, Refused) else reply[resource]
+        promise.resolve(_response(verdicts))
+
+    if not changes:
+        return _response(verdicts)
+    node.controller.submit(AlterConfigs(tuple(changes), call.body.validate_only), decided)
+    return promise
+
+
+def _alterations(resource: Any) -> tuple[Alteration, ...]:
+    return tuple(Alteration(one.name, one.config_operation, one.value) for one in resource.configs)
+
+
+def _response(verdicts: dict[ConfigResource, Refused | None]) -> Fields:
+    return {
+        "throttle_time": 0,
+        "responses": [
+            {
+                **verdict(refused),
+                "resource_type": kind,
+                "resource_name": name,
+            }
+            for (kind, name), refused in verdicts.items()
+        ],
+    }

@@ -1,0 +1,19 @@
+"""UnregisterBroker, v0 (KIP-631): forget a broker that will not come back."""
+
+from typing import TYPE_CHECKING
+
+from kafkapy.broker.ask_controller import ask, verdict, whole
+from kafkapy.broker.call import Answer, Call
+from kafkapy.kraft.controller.brokers import UnregisterBroker
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    return ask(
+        node,
+        UnregisterBroker(call.body.broker_id),
+        lambda reply: {"throttle_time": 0, **verdict(None)},
+        whole,
+    )

@@ -1,0 +1,51 @@
+"""UpdateFeatures, v0-2. v1 has upgrade types and validate_only; v2 one verdict for all."""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.ask_controller import ask, verdict
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.wire import optional
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.controller.features import FeatureUpdate, UpdateFeatures, UpgradeType
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    asked = call.body.feature_updates
+    event = UpdateFeatures(
+        updates=tuple(
+            FeatureUpdate(one.feature, one.max_version_level, _type(one)) for one in asked
+        ),
+        validate_only=optional(call.body, "validate_only", False),
+    )
+    names = [one.feature for one in asked]
+    return ask(
+        node,
+        event,
+        lambda reply: _response(names, None),
+        lambda refused: _response(names, refused),
+    )
+
+
+def _type(update: Any) -> int:
+    if hasattr(update, "allow_downgrade"):
+        return UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else UpgradeType.UPGRADE
+    kind: int = update.upgrade_type
+    return kind
+
+
+def _response(names: list[str], refused: Refused | None) -> Fields:
+    whole = refused
+    if refused is not None and refused.code is ErrorCode.INVALID_UPDATE_VERSION:
+        whole = Refused(
+            refused.code,
+            "The update failed for all features since the following feature had an error: "
+            f"{refused.message}",
+        )
+    return {
+        "throttle_time": 0,
+        **verdict(whole),
+        "results": [{"feature": name, **verdict(whole)} for name in names],
+    }
