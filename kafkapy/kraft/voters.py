@@ -31,6 +31,10 @@ class ReplicaKey(NamedTuple):
         known = self.directory_id is not None and other.directory_id is not None
         return not known or self.directory_id == other.directory_id
 
+    def is_met_by(self, other: "ReplicaKey") -> bool:
+        """Whether `other` is this replica for sure: what is known of it, the other has."""
+        return self.id == other.id and self.directory_id in (None, other.directory_id)
+
 
 class VoterAddress(NamedTuple):
     listener: str

@@ -1,0 +1,520 @@
+"""This node's part in the metadata quorum: the machine, its log, and the image it makes.
+
+    append --> log --> flush --> machine: high watermark --> replay --> image, subscribers
+                                                                            |
+               `then` of whoever appended  <--------------------------------'
+
+The machine (quorum/) decides, this module carries its effects out in order and feeds it
+what happens: time, flushes, requests of others and their answers. A quorum of one leads
+within `start`, as fast as its disk flushes. Flushes are shared: what is appended while
+one runs goes with the next.
+
+When this node leads and has applied all there was, `on_lead(image, bootstrap)` starts the
+controller; `on_resign` ends it. FORMATS sections 5 and 6.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
+from kafkapy.core.time import NEVER
+from kafkapy.kraft.bootstrap import read_bootstrap
+from kafkapy.kraft.control_records import ControlRecord, KRaftVersion, LeaderChange, VoterId
+from kafkapy.kraft.copying import Copying
+from kafkapy.kraft.description import QuorumDescription, describe
+from kafkapy.kraft.directories import METADATA_DIRECTORY
+from kafkapy.kraft.image import METADATA_VERSION, MetadataImage
+from kafkapy.kraft.image_difference import difference
+from kafkapy.kraft.loading import Loading
+from kafkapy.kraft.metadata_log import DEFAULT_SEGMENT_BYTES, MetadataLog
+from kafkapy.kraft.quorum.effects import (
+    AppendFetched,
+    BecomeLeader,
+    Effect,
+    FetchSnapshot,
+    HighWatermarkMoved,
+    Persist,
+    Send,
+    SnapshotPiece,
+    StopLeading,
+    Truncate,
+)
+from kafkapy.kraft.quorum.leader import Leader
+from kafkapy.kraft.quorum.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchSnapshotRequest,
+    Request,
+    Response,
+    VoteRequest,
+)
+from kafkapy.kraft.quorum.quorum import Quorum
+from kafkapy.kraft.quorum.state import QuorumSettings
+from kafkapy.kraft.quorum_state_file import QUORUM_STATE, read_quorum_state, render_quorum_state
+from kafkapy.kraft.records import FeatureLevelRecord, MetadataRecord
+from kafkapy.kraft.replay import Appended, OnDelta, Replay
+from kafkapy.kraft.slices import Slices
+from kafkapy.kraft.snapshot_file import SnapshotId
+from kafkapy.kraft.snapshotting import SnapshotSettings, Snapshotting
+from kafkapy.kraft.voter_history import BEFORE_THE_LOG, VoterHistory
+from kafkapy.kraft.voters import ReplicaKey, Voter, VoterAddress, VoterSet
+
+# Batches read before the loop gets a turn while the log is scanned at a start.
+_BATCHES_PER_SLICE = 500
+
+Committed = Callable[[Refused | None], None]
+OnLead = Callable[[MetadataImage, Sequence[MetadataRecord]], None]
+Answered = Callable[[Response | Exception], None]
+Transport = Callable[[int | None, Request, Answered], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataQuorumSettings:
+    """`configured_voters`: controller.quorum.voters, for a static quorum. `endpoints`: this
+    controller's listeners, as others reach them."""
+
+    cluster_id: str
+    local: ReplicaKey
+    endpoints: tuple[VoterAddress, ...] = ()
+    configured_voters: VoterSet = field(default_factory=VoterSet)
+    quorum: QuorumSettings = field(default_factory=QuorumSettings)
+    snapshots: SnapshotSettings = field(default_factory=SnapshotSettings)
+    segment_bytes: int = DEFAULT_SEGMENT_BYTES
+
+
+class MetadataQuorum:
+    """Open it, `subscribe`, set `on_lead` and `on_resign`, then `start`.
+
+    `transport(to, request, then)` calls another voter (None: any bootstrap server); a
+    quorum of one needs none. `on_failed` hears of a disk that failed: the node must stop.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        clock: Clock,
+        rng: Rng,
+        metadata_path: str,
+        settings: MetadataQuorumSettings,
+        *,
+        transport: Transport | None = None,
+        journal: Journal | None = None,
+    ) -> None:
+        self.settings = settings
+        self.on_lead: OnLead = lambda image, bootstrap: None
+        self.on_resign: Callable[[], None] = lambda: None
+        self.on_failed: Callable[[DiskFailed], None] = _raise
+        self.log = MetadataLog.open(
+            disk, clock, rng, metadata_path, segment_bytes=settings.segment_bytes
+        )
+        self.log.partition.on_disk_failed = self._disk_failed
+        self._disk = disk
+        self._clock = clock
+        self._metadata_path = metadata_path
+        self._quorum_state_path = f"{metadata_path}/{METADATA_DIRECTORY}/{QUORUM_STATE}"
+        self._transport = transport
+        self._journal = journal
+        self._history = VoterHistory(settings.configured_voters)
+        self._replay = Replay(self.log, clock, self._applied)
+        self._snapshotting = Snapshotting(
+            self.log.snapshots, clock, settings.snapshots, self._snapshot_finished
+        )
+        self._copying = Copying(self.log.snapshots)
+        self._quorum = Quorum(
+            local=settings.local,
+            endpoints=settings.endpoints,
+            cluster_id=settings.cluster_id,
+            log=self.log,
+            rng=rng,
+            settings=settings.quorum,
+        )
+        self._waiting: deque[tuple[int, Committed]] = deque()
+        self._is_active = False
+        self._is_flushing = False
+        self._is_closed = False
+        self._is_carrying_out = False
+        self._metadata_version = 0
+        self._slices: Slices | None = None
+        self._timer: Timer | None = None
+        self._loaded: Callable[[], None] | None = None
+
+    # -- what is known -----------------------------------------------------------------
+
+    @property
+    def image(self) -> MetadataImage:
+        """What is committed, as far as it is applied."""
+        return self._replay.image
+
+    @property
+    def is_loaded(self) -> bool:
+        """The image has all that was committed when this node learned of it first."""
+        return self._replay.is_loaded
+
+    @property
+    def is_active(self) -> bool:
+        """This node leads and may append."""
+        return self._is_active
+
+    @property
+    def next_offset(self) -> int:
+        """The offset that the next appended record gets."""
+        return self.log.end_offset
+
+    @property
+    def high_watermark(self) -> int | None:
+        return self._quorum.high_watermark
+
+    @property
+    def leader_id(self) -> int | None:
+        return self._quorum.leader_id
+
+    @property
+    def leader_epoch(self) -> int:
+        return self._quorum.epoch
+
+    @property
+    def voters(self) -> VoterSet:
+        return self._quorum.voters
+
+    @property
+    def kraft_version(self) -> int:
+        return self._history.kraft_version
+
+    def describe(self) -> QuorumDescription:
+        """Refused(NOT_LEADER_OR_FOLLOWER) if another node leads."""
+        role = self._quorum.role
+        if not isinstance(role, Leader):
+            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return describe(role, self._quorum.voters, self._clock.now())
+
+    def subscribe(self, on_delta: OnDelta) -> None:
+        """`on_delta(image, delta)` after every committed batch that changed something; the
+        first one is all that was there at the start."""
+        self._replay.subscribe(on_delta)
+
+    # -- beginning and end -------------------------------------------------------------
+
+    def start(self, then: Callable[[], None] | None = None) -> None:
+        """Load, then take part. `then`: the image is loaded (`is_loaded`)."""
+        self._loaded = then
+        loading = Loading(self.log, self._history, self._journal)
+
+        def scanned() -> None:
+            everything = difference(MetadataImage(), loading.image)
+            self._replay.start_at(loading.image, loading.next_offset, everything)
+            # What was read may not have been flushed by the process that wrote it.
+            self.log.flush(begin)
+
+        def begin(failure: DiskFailed | None) -> None:
+            if failure is not None:
+                self._disk_failed(failure)
+            elif not self._is_closed:
+                now = self._clock.now()
+                stored = read_quorum_state(self._disk, self._quorum_state_path)
+                self._quorum.begin(stored, self._history.voters, now)
+                self._carry_out()
+
+        self._slices = Slices(self._clock, loading.steps(), _BATCHES_PER_SLICE, scanned)
+
+    def close(self, then: Flushed) -> None:
+        """Stop taking part; the log is flushed and closed."""
+        if self._is_closed:
+            then(None)
+            return
+        if self._slices is not None:
+            self._slices.stop()
+        self._quorum.shut_down(self._clock.now())
+        self._carry_out()
+        self._stop()
+        self.log.partition.close(then)
+
+    # -- the leader --------------------------------------------------------------------
+
+    def append(self, records: Sequence[MetadataRecord], then: Committed) -> None:
+        """One batch, all or none. `then(None)` once it is committed and in the image, in the
+        order of the appends; `then(refused)` if that will not be. Refused at once if this
+        node is not the active controller."""
+        if not self._is_active:
+            raise Refused(ErrorCode.NOT_CONTROLLER)
+        now, base_offset = self._clock.now(), self.log.end_offset
+        epoch = self._quorum.epoch
+        try:
+            size = self.log.append(
+                records, epoch=epoch, metadata_version=self._metadata_version, now=now
+            )
+        except DiskFailed as failure:
+            self._disk_failed(failure)
+            raise Refused(ErrorCode.NOT_CONTROLLER) from failure
+        for record in records:
+            if isinstance(record, FeatureLevelRecord) and record.name == METADATA_VERSION:
+                self._metadata_version = record.feature_level
+        end = self.log.end_offset
+        self._replay.appended(Appended(base_offset, end, epoch, now, size, tuple(records)))
+        self._waiting.append((end, then))
+        self._flush()
+
+    def _append_leader_change(self, effect: BecomeLeader) -> None:
+        """The first batch of an epoch, with the voters if the log does not have them yet, or
+        has us under another address."""
+        voters = self._quorum.voters
+        control: list[ControlRecord] = [
+            LeaderChange(
+                leader_id=self.settings.local.id,
+                voters=tuple(VoterId(voter_id=one) for one in voters.ids),
+                granting_voters=tuple(VoterId(voter_id=one) for one in effect.granting),
+            )
+        ]
+        kraft_version = self._history.kraft_version
+        if kraft_version > 0:
+            updated = self._with_own_endpoints(voters)
+            if updated != voters or self._history.voters_offset == BEFORE_THE_LOG:
+                control.append(KRaftVersion(k_raft_version=kraft_version))
+                control.append(updated.to_record())
+        now, base_offset = self._clock.now(), self.log.end_offset
+        size = self.log.append_control(control, epoch=effect.epoch, now=now)
+        for offset, record in enumerate(control, base_offset):
+            self._history.note(offset, record)
+        self._quorum.set_voters(self._history.voters, now)
+        self._replay.appended(
+            Appended(base_offset, self.log.end_offset, effect.epoch, now, size, ())
+        )
+        self._flush()
+
+    def _with_own_endpoints(self, voters: VoterSet) -> VoterSet:
+        local = self.settings.local
+        if not self.settings.endpoints or not voters.has(local):
+            return voters
+        own = Voter(local, self.settings.endpoints)
+        return voters if voters.get(local.id) == own else voters.with_voter(own)
+
+    def _begin_to_lead(self, leader: Leader) -> None:
+        """Everything of older epochs is committed and applied, our LEADER_CHANGE too."""
+        self._is_active = True
+        self._metadata_version = self.image.metadata_version
+        if self._journal is not None:
+            self._journal.info("quorum.leading", epoch=leader.epoch, offset=self.image.offset)
+        self.on_lead(self.image, read_bootstrap(self._disk, self._metadata_path))
+
+    def _stop_leading(self) -> None:
+        self._replay.forget_appended()
+        was_active, self._is_active = self._is_active, False
+        waiting, self._waiting = self._waiting, deque()
+        for _, then in waiting:
+            then(Refused(ErrorCode.NOT_CONTROLLER))
+        if was_active:
+            self.on_resign()
+
+    # -- what others ask ---------------------------------------------------------------
+
+    def handle(self, request: Request) -> Response:
+        """Judge a request of another replica. What has to be durable first is, when this
+        returns. To a fetch without error, divergence or snapshot the caller adds `read`."""
+        answer: Response
+        now = self._clock.now()
+        quorum = self._quorum
+        match request:
+            case VoteRequest():
+                answer = quorum.vote(request, now)
+            case BeginQuorumEpochRequest():
+                answer = quorum.begin_quorum_epoch(request, now)
+            case EndQuorumEpochRequest():
+                answer = quorum.end_quorum_epoch(request, now)
+            case FetchRequest():
+                answer = quorum.fetch(request, now)
+            case FetchSnapshotRequest():
+                answer = quorum.fetch_snapshot(request, self._snapshot_size(request), now)
+        self._carry_out()
+        return answer
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """For a replica: whole batches, uncommitted ones too."""
+        return self.log.read(offset, self.log.end_offset, max_bytes)
+
+    def read_snapshot(self, snapshot: SnapshotId, position: int, max_bytes: int) -> bytes:
+        return self.log.snapshots.open(snapshot).read(position, max_bytes)
+
+    def _snapshot_size(self, request: FetchSnapshotRequest) -> int | None:
+        if request.snapshot not in self.log.snapshots.ids:
+            return None
+        return self.log.snapshots.size(request.snapshot)
+
+    # -- effects -----------------------------------------------------------------------
+
+    def _carry_out(self) -> None:
+        """All effects in order, also those that arise meanwhile; then the timer."""
+        if self._is_carrying_out or self._is_closed:
+            return
+        self._is_carrying_out = True
+        try:
+            while effects := self._quorum.take_effects():
+                for effect in effects:
+                    if not self._is_closed:
+                        self._do(effect)
+        except DiskFailed as failure:
+            self._disk_failed(failure)
+        finally:
+            self._is_carrying_out = False
+        self._arm()
+
+    def _do(self, effect: Effect) -> None:
+        match effect:
+            case Persist():
+                rendered = render_quorum_state(
+                    effect.state,
+                    kraft_version=self._history.kraft_version,
+                    voter_ids=self._quorum.voters.ids,
+                )
+                self._disk.write_file(self._quorum_state_path, rendered)
+            case Send():
+                self._send(effect)
+            case BecomeLeader():
+                self._append_leader_change(effect)
+            case StopLeading():
+                self._stop_leading()
+            case HighWatermarkMoved():
+                self.log.partition.advance_high_watermark(effect.high_watermark)
+                self._replay.advance(effect.high_watermark)
+            case AppendFetched():
+                self._append_fetched(effect)
+            case Truncate():
+                self.log.truncate_to(effect.end_offset)
+                self._history.truncate_to(effect.end_offset)
+                self._quorum.set_voters(self._history.voters, self._clock.now())
+            case FetchSnapshot():
+                self._copying.begin(effect.snapshot)
+            case SnapshotPiece():
+                self._copying.piece(effect, self._snapshot_copied)
+
+    def _send(self, effect: Send) -> None:
+        def answered(answer: Response | Exception) -> None:
+            if self._is_closed:
+                return
+            if isinstance(answer, Exception):
+                self._quorum.request_failed(effect.to, self._clock.now())
+            else:
+                self._quorum.response(effect.to, effect.request, answer, self._clock.now())
+            self._carry_out()
+
+        if self._transport is not None:
+            self._transport(effect.to, effect.request, answered)
+
+    def _append_fetched(self, effect: AppendFetched) -> None:
+        for batch in self.log.append_fetched(effect.records, epoch=effect.epoch):
+            if batch.header.is_control:
+                for offset, record in batch.control_records():
+                    self._history.note(offset, record)
+        self._quorum.set_voters(self._history.voters, self._clock.now())
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._is_flushing or self._is_closed:
+            return
+        self._is_flushing = True
+        self.log.flush(self._flushed)
+
+    def _flushed(self, failure: DiskFailed | None) -> None:
+        self._is_flushing = False
+        if failure is not None:
+            self._disk_failed(failure)
+            return
+        if self._is_closed:
+            return
+        self._quorum.log_flushed(self.log.flushed_offset, self._clock.now())
+        if self.log.flushed_offset < self.log.end_offset:
+            self._flush()
+        self._carry_out()
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        when = self._quorum.next_tick(self._clock.now())
+        if when != NEVER and not self._is_closed:
+            self._timer = self._clock.call_at(when, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._quorum.tick(self._clock.now())
+        self._carry_out()
+
+    # -- the image ---------------------------------------------------------------------
+
+    def _applied(self, next_offset: int, size: int) -> None:
+        """Replay has applied a batch (size 0: and that was all that there was at first)."""
+        self._snapshotting.applied(size)
+        if not self._replay.is_loaded:
+            return
+        while self._waiting and self._waiting[0][0] <= next_offset:
+            self._waiting.popleft()[1](None)
+        if self._loaded is not None:
+            loaded, self._loaded = self._loaded, None
+            loaded()
+        role = self._quorum.role
+        if (
+            isinstance(role, Leader)
+            and not self._is_active
+            and next_offset > role.epoch_start_offset
+        ):
+            self._begin_to_lead(role)
+        if self._snapshotting.is_due() and not self.image.is_in_transaction:
+            self._snapshotting.begin(self.image, *self._history.at(next_offset))
+
+    def _snapshot_finished(self, snapshot: SnapshotId, failure: DiskFailed | None) -> None:
+        if failure is not None:
+            self._disk_failed(failure)
+            return
+        if self._journal is not None:
+            self._journal.info("snapshot.written", snapshot=snapshot.file_name)
+        settings = self.settings.snapshots
+        self.log.clean(
+            self._clock.now(),
+            max_bytes=settings.max_retention_bytes,
+            max_age_ms=settings.max_retention_ms,
+        )
+        self._history.forget_before(self.log.start_offset)
+
+    def _snapshot_copied(self, failure: DiskFailed | None) -> None:
+        """The leader's snapshot takes the place of our log and image."""
+        if failure is not None:
+            self._disk_failed(failure)
+            return
+        self._snapshotting.abandon()
+        self.log.truncate_to_latest_snapshot()
+        self._history = VoterHistory(self.settings.configured_voters)
+        loading = Loading(self.log, self._history, self._journal)
+
+        def loaded() -> None:
+            delta = difference(self.image, loading.image)
+            self._replay.start_at(loading.image, loading.next_offset, delta)
+            now = self._clock.now()
+            self._quorum.set_voters(self._history.voters, now)
+            self._quorum.log_flushed(self.log.end_offset, now)
+            self._carry_out()
+
+        self._slices = Slices(self._clock, loading.steps(), _BATCHES_PER_SLICE, loaded)
+
+    # -- failing -----------------------------------------------------------------------
+
+    def _disk_failed(self, failure: DiskFailed | None) -> None:
+        """Nothing here may go on without its disk: what is not flushed is not there."""
+        if failure is None or self._is_closed:
+            return
+        self._stop()
+        self.log.partition.abandon()
+        self.on_failed(failure)
+
+    def _stop(self) -> None:
+        self._is_closed = True
+        self._replay.stop()
+        self._snapshotting.abandon()
+        self._copying.abandon()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._stop_leading()
+
+
+def _raise(failure: DiskFailed) -> None:
+    raise failure

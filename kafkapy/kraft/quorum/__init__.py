@@ -1,0 +1,1 @@
+"""The quorum as a pure machine: one role a file. Start reading at `quorum.py`."""

@@ -1,0 +1,28 @@
+"""Candidate: voted for itself in a new epoch and asks the others to.
+
+It waits for its election time to pass even when it has lost: the answers of a majority
+may have been for somebody who will tell. FORMATS section 6.2.
+"""
+
+from dataclasses import dataclass
+
+from kafkapy.core.time import Instant
+from kafkapy.kraft.quorum.votes import Votes
+from kafkapy.kraft.quorum_state_file import ElectionState
+from kafkapy.kraft.voters import ReplicaKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    epoch: int
+    deadline: Instant
+    votes: Votes
+    voted: ReplicaKey  # itself
+    leader_id: None = None
+
+    @property
+    def election(self) -> ElectionState:
+        return ElectionState(self.epoch, None, self.voted)
+
+    def grants(self, candidate: ReplicaKey, *, is_pre_vote: bool, is_up_to_date: bool) -> bool:
+        return is_pre_vote and is_up_to_date

@@ -1,0 +1,36 @@
+"""Follower: fetches from the leader of its epoch.
+
+Every successful fetch puts off `deadline`; past it a voter becomes Prospective. Until the
+first one it grants pre-votes, as the leader may be gone already. FORMATS section 6.2.
+"""
+
+from dataclasses import dataclass
+
+from kafkapy.core.time import Instant
+from kafkapy.kraft.quorum_state_file import ElectionState
+from kafkapy.kraft.snapshot_file import SnapshotId
+from kafkapy.kraft.voters import ReplicaKey, VoterAddress
+
+
+@dataclass(slots=True, kw_only=True)
+class Follower:
+    """`snapshot` and `snapshot_position`: what is being copied instead of fetching.
+    `is_appending`: the driver has yet to make what was fetched durable."""
+
+    epoch: int
+    leader_id: int
+    leader_endpoints: tuple[VoterAddress, ...]
+    deadline: Instant
+    voted: ReplicaKey | None = None
+    has_fetched: bool = False
+    snapshot: SnapshotId | None = None
+    snapshot_position: int = 0
+    leader_high_watermark: int | None = None
+    is_appending: bool = False
+
+    @property
+    def election(self) -> ElectionState:
+        return ElectionState(self.epoch, self.leader_id, self.voted)
+
+    def grants(self, candidate: ReplicaKey, *, is_pre_vote: bool, is_up_to_date: bool) -> bool:
+        return is_pre_vote and is_up_to_date and not self.has_fetched

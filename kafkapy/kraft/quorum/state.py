@@ -1,0 +1,391 @@
+"""The current role, and the ways from one to the next.
+
+    Unattached --time--> Prospective --majority--> Candidate --majority--> Leader
+        ^  ^                  |  ^                     |                      |
+        |  +--- lost ---------+  +------- time --------+                      |
+        |                                                                     |
+        +--- a higher epoch, from anywhere          Resigned <--- no majority |
+                                                        |           fetches --+
+    Follower <--- a leader, from anywhere but Leader    +--time--> Unattached, epoch + 1
+        +--- time ---> Prospective
+
+Epochs only grow, and within one a leader and a vote, once known, do not change. What must
+not be forgotten leaves as `Persist` before anything that builds on it. FORMATS 6.2.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+from kafkapy.core.errors import Corrupt
+from kafkapy.core.seams import Rng
+from kafkapy.core.time import NEVER, Instant
+from kafkapy.kraft.quorum.candidate import Candidate
+from kafkapy.kraft.quorum.effects import (
+    BecomeLeader,
+    Effect,
+    HighWatermarkMoved,
+    Persist,
+    StopLeading,
+)
+from kafkapy.kraft.quorum.follower import Follower
+from kafkapy.kraft.quorum.leader import Leader
+from kafkapy.kraft.quorum.peers import Peers
+from kafkapy.kraft.quorum.prospective import Prospective
+from kafkapy.kraft.quorum.resigned import Resigned
+from kafkapy.kraft.quorum.unattached import Unattached
+from kafkapy.kraft.quorum.votes import Votes
+from kafkapy.kraft.quorum_state_file import ElectionState
+from kafkapy.kraft.snapshot_file import SnapshotId
+from kafkapy.kraft.voters import ReplicaKey, VoterAddress, VoterSet
+
+Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned
+
+
+class LogView(Protocol):
+    """What the machine reads of the log. `last_epoch` is that of the last record (or of the
+    snapshot that the log begins with), 0 for an empty log."""
+
+    @property
+    def start_offset(self) -> int: ...
+
+    @property
+    def end_offset(self) -> int: ...
+
+    @property
+    def last_epoch(self) -> int: ...
+
+    @property
+    def earliest_snapshot(self) -> SnapshotId | None: ...
+
+    @property
+    def latest_snapshot(self) -> SnapshotId | None: ...
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """The highest epoch not above `epoch`, and where it ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuorumSettings:
+    """controller.quorum.*, with Kafka's defaults."""
+
+    election_timeout_ms: int = 1000
+    fetch_timeout_ms: int = 2000
+    election_backoff_max_ms: int = 1000
+    request_timeout_ms: int = 2000
+    retry_backoff_ms: int = 20
+    fetch_max_bytes: int = 1024 * 1024
+    fetch_snapshot_max_bytes: int = 1024 * 1024
+    # How long a leader holds a fetch that has nothing to fetch (Kafka's constant).
+    max_fetch_wait_ms: int = 500
+
+
+class QuorumState:
+    """`local` is this replica; `endpoints` is where it can be reached as a leader."""
+
+    def __init__(
+        self,
+        *,
+        local: ReplicaKey,
+        endpoints: tuple[VoterAddress, ...],
+        cluster_id: str,
+        log: LogView,
+        rng: Rng,
+        settings: QuorumSettings,
+    ) -> None:
+        self.local = local
+        self.endpoints = endpoints
+        self.cluster_id = cluster_id
+        self.voters = VoterSet()
+        self.log = log
+        self.settings = settings
+        self.peers = Peers(
+            timeout_ms=settings.request_timeout_ms, backoff_ms=settings.retry_backoff_ms
+        )
+        self.role: Role = Unattached(epoch=0, deadline=NEVER)
+        self.high_watermark: int | None = None
+        self.is_shutting_down = False
+        self.effects: list[Effect] = []
+        self._rng = rng
+        self._persisted = ElectionState()
+
+    @property
+    def epoch(self) -> int:
+        return self.role.epoch
+
+    @property
+    def leader_id(self) -> int | None:
+        return self.role.leader_id
+
+    @property
+    def leader_endpoints(self) -> tuple[VoterAddress, ...]:
+        match self.role:
+            case Leader():
+                return self.endpoints
+            case Follower() | Prospective():
+                return self.role.leader_endpoints
+            case _:
+                return ()
+
+    @property
+    def is_voter(self) -> bool:
+        return self.voters.has(self.local)
+
+    # -- beginning ---------------------------------------------------------------------
+
+    def begin(self, stored: ElectionState, now: Instant) -> None:
+        """The role that follows from the quorum-state file and the log."""
+        self._persisted = stored
+        last_epoch = self.log.last_epoch
+        voted_for_itself = stored.voted is not None and stored.voted.matches(self.local)
+        if stored.epoch < last_epoch:
+            deadline = self.election_deadline(now)
+            self._enter(Unattached(epoch=last_epoch, deadline=deadline))
+        elif stored.leader_id == self.local.id:
+            # What it appended and did not flush is gone, so it cannot lead this epoch again.
+            deadline = self.election_deadline(now)
+            self._enter(Resigned(epoch=stored.epoch, leader_id=self.local.id, deadline=deadline))
+        elif voted_for_itself and self.is_voter and stored.leader_id is None:
+            self._enter(
+                Candidate(
+                    epoch=stored.epoch,
+                    deadline=self.election_deadline(now),
+                    votes=Votes(self.voters, self.local.id),
+                    voted=self.local,
+                )
+            )
+        else:
+            self._enter(
+                Unattached(
+                    epoch=stored.epoch,
+                    deadline=self.election_deadline(now),
+                    leader_id=stored.leader_id,
+                    voted=stored.voted,
+                )
+            )
+            leader = None if stored.leader_id is None else self.voters.get(stored.leader_id)
+            if leader is not None and leader.endpoints:
+                self.become_follower(stored.epoch, leader.key.id, leader.endpoints, now)
+        self.go_on_alone(now)
+
+    def go_on_alone(self, now: Instant) -> None:
+        """The only voter waits for nobody."""
+        if not self.voters.is_only(self.local) or self.is_shutting_down:
+            return
+        match self.role:
+            case Unattached() | Follower() | Resigned():
+                self.become_prospective(now)
+            case Candidate() | Prospective():
+                self.go_forward(now)
+
+    # -- transitions -------------------------------------------------------------------
+
+    def become_unattached(self, epoch: int, now: Instant, leader_id: int | None = None) -> None:
+        role = self.role
+        assert epoch >= role.epoch, f"epoch {epoch} after {role}"
+        assert leader_id != self.local.id, f"{self.local} cannot be led by itself"
+        voted = None
+        if epoch == role.epoch:
+            voted = role.voted
+            leader_id = role.leader_id if leader_id is None else leader_id
+        match role:
+            case Unattached() | Candidate():
+                deadline = role.deadline
+            case Prospective() if not role.votes.refused:
+                deadline = role.deadline
+            case Resigned() if not role.is_final:
+                deadline = role.deadline
+            case _:
+                deadline = self.election_deadline(now)
+        if not self.is_voter:
+            deadline = NEVER
+        elif deadline == NEVER:
+            deadline = self.election_deadline(now)
+        self._enter(Unattached(epoch=epoch, deadline=deadline, leader_id=leader_id, voted=voted))
+
+    def become_follower(
+        self, epoch: int, leader_id: int, endpoints: tuple[VoterAddress, ...], now: Instant
+    ) -> None:
+        role = self.role
+        assert epoch >= role.epoch, f"epoch {epoch} after {role}"
+        assert leader_id != self.local.id, f"{self.local} cannot follow itself"
+        assert endpoints, f"leader {leader_id} of epoch {epoch} is nowhere"
+        is_same = epoch == role.epoch
+        assert not is_same or role.leader_id in (None, leader_id), (role, leader_id)
+        deadline = Instant(now + self.settings.fetch_timeout_ms) if self.is_voter else NEVER
+        self._enter(
+            Follower(
+                epoch=epoch,
+                leader_id=leader_id,
+                leader_endpoints=endpoints,
+                deadline=deadline,
+                voted=role.voted if is_same else None,
+            )
+        )
+
+    def become_prospective(self, now: Instant) -> None:
+        role = self.role
+        assert self.is_voter, f"{self.local} does not vote"
+        assert not isinstance(role, Leader | Prospective), role
+        self._enter(
+            Prospective(
+                epoch=role.epoch,
+                deadline=self.election_deadline(now),
+                votes=Votes(self.voters, self.local.id),
+                leader_id=role.leader_id,
+                leader_endpoints=self.leader_endpoints,
+                voted=role.voted,
+            )
+        )
+        self.go_forward(now)
+
+    def become_candidate(self, now: Instant) -> None:
+        assert isinstance(self.role, Prospective), self.role
+        self._enter(
+            Candidate(
+                epoch=self.role.epoch + 1,
+                deadline=self.election_deadline(now),
+                votes=Votes(self.voters, self.local.id),
+                voted=self.local,
+            )
+        )
+        self.go_forward(now)
+
+    def go_forward(self, now: Instant) -> None:
+        """Where a majority has agreed, the next step follows."""
+        match self.role:
+            case Prospective() if self.role.votes.is_won:
+                self.become_candidate(now)
+            case Candidate() if self.role.votes.is_won:
+                self._become_leader(now)
+
+    def _become_leader(self, now: Instant) -> None:
+        role = self.role
+        assert isinstance(role, Candidate), role
+        leader = Leader(
+            epoch=role.epoch,
+            leader_id=self.local.id,
+            key=self.local,
+            epoch_start_offset=self.log.end_offset,
+            granting=tuple(sorted(role.votes.granted)),
+            # Half as long again as a follower waits, for what the network takes (Kafka's).
+            check_interval_ms=self.settings.fetch_timeout_ms * 3 // 2,
+            begin_interval_ms=self.settings.fetch_timeout_ms // 2,
+        )
+        leader.set_voters(self.voters, now)
+        self._enter(leader)
+        self.effects.append(BecomeLeader(leader.epoch, leader.granting))
+
+    def resign(self, now: Instant, *, is_final: bool) -> None:
+        """Stop leading; `is_final`: because the node stops."""
+        role = self.role
+        assert isinstance(role, Leader), role
+        successors = role.successors
+        self._enter(
+            Resigned(
+                epoch=role.epoch,
+                leader_id=self.local.id,
+                deadline=NEVER if is_final else self.election_deadline(now),
+                successors=successors,
+                untold={key.id for key in successors},
+                is_final=is_final,
+            )
+        )
+
+    def end_lost_election(self, now: Instant) -> None:
+        """A pre-vote that cannot be won any more: back to where it was."""
+        role = self.role
+        assert isinstance(role, Prospective), role
+        if role.leader_id is not None and role.leader_endpoints:
+            self.become_follower(role.epoch, role.leader_id, role.leader_endpoints, now)
+        else:
+            self.become_unattached(role.epoch, now)
+
+    def learn(
+        self,
+        epoch: int,
+        leader_id: int | None,
+        endpoints: tuple[VoterAddress, ...],
+        now: Instant,
+    ) -> None:
+        """Somebody says who leads `epoch`. Corrupt if that contradicts what is known."""
+        role = self.role
+        if epoch < role.epoch:
+            return
+        if leader_id == self.local.id and epoch > role.epoch:
+            raise Corrupt(f"we lead epoch {epoch}, it is said, but are in {role.epoch}")
+        if epoch == role.epoch and None not in (leader_id, role.leader_id):
+            if leader_id != role.leader_id:
+                raise Corrupt(f"epoch {epoch} is led by {leader_id}, it is said, and by {role}")
+            if isinstance(role, Leader | Follower | Resigned):
+                return
+        if leader_id is not None and leader_id != self.local.id:
+            voter = self.voters.get(leader_id)
+            endpoints = endpoints or (() if voter is None else voter.endpoints)
+            if endpoints:
+                self.become_follower(epoch, leader_id, endpoints, now)
+                return
+        if epoch > role.epoch:
+            self.become_unattached(epoch, now, leader_id)
+
+    def vote_for(self, candidate: ReplicaKey) -> None:
+        """A vote of this epoch, durable before anybody hears of it."""
+        role = self.role
+        assert isinstance(role, Unattached | Prospective), role
+        if role.voted is not None:
+            return
+        if isinstance(role, Unattached):
+            self._enter(
+                Unattached(
+                    epoch=role.epoch,
+                    deadline=role.deadline,
+                    leader_id=role.leader_id,
+                    voted=candidate,
+                )
+            )
+        else:
+            self._enter(
+                Prospective(
+                    epoch=role.epoch,
+                    deadline=role.deadline,
+                    votes=role.votes,
+                    leader_id=role.leader_id,
+                    leader_endpoints=role.leader_endpoints,
+                    voted=candidate,
+                )
+            )
+
+    # -- small things ------------------------------------------------------------------
+
+    def election_deadline(self, now: Instant) -> Instant:
+        """Drawn, so that two voters seldom stand at the same time."""
+        if not self.is_voter:
+            return NEVER
+        timeout_ms = self.settings.election_timeout_ms
+        return Instant(now + timeout_ms + self._rng.below(max(timeout_ms, 1)))
+
+    def is_up_to_date(self, last_epoch: int, last_offset: int) -> bool:
+        """Whether a log that ends so has all that ours has."""
+        return (last_epoch, last_offset) >= (self.log.last_epoch, self.log.end_offset)
+
+    def advance_high_watermark(self, high_watermark: int) -> None:
+        """Never back: what was committed once stays so, whoever leads."""
+        if self.high_watermark is None or high_watermark > self.high_watermark:
+            self.high_watermark = high_watermark
+            self.effects.append(HighWatermarkMoved(high_watermark))
+
+    def _enter(self, role: Role) -> None:
+        before, self.role = self.role, role
+        if isinstance(before, Leader):
+            self.effects.append(StopLeading(before.epoch))
+        if role.epoch != before.epoch or type(role) is not type(before):
+            self.peers.forget()
+        election = role.election
+        match role:
+            case Resigned():
+                pass  # the file still says that we lead, which is what brings us here again
+            case Unattached() | Prospective() | Candidate() | Leader() | Follower():
+                if election != self._persisted:
+                    self._persisted = election
+                    self.effects.append(Persist(election))
+            case _:
+                assert_never(role)

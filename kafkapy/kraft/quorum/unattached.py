@@ -1,0 +1,30 @@
+"""Unattached: knows an epoch, perhaps a vote of its own and who leads, but not where.
+
+It asks bootstrap servers for the leader; a voter stands for election when its time is up,
+an observer never. FORMATS section 6.2.
+"""
+
+from dataclasses import dataclass
+
+from kafkapy.core.time import Instant
+from kafkapy.kraft.quorum_state_file import ElectionState
+from kafkapy.kraft.voters import ReplicaKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unattached:
+    epoch: int
+    deadline: Instant
+    leader_id: int | None = None
+    voted: ReplicaKey | None = None
+
+    @property
+    def election(self) -> ElectionState:
+        return ElectionState(self.epoch, self.leader_id, self.voted)
+
+    def grants(self, candidate: ReplicaKey, *, is_pre_vote: bool, is_up_to_date: bool) -> bool:
+        if is_pre_vote:
+            return is_up_to_date
+        if self.voted is not None:
+            return self.voted.is_met_by(candidate)
+        return self.leader_id is None and is_up_to_date
