@@ -118,6 +118,7 @@ class CleaningRound:
         offsets = self._offsets
         offsets.mapped_up_to(start - 1)
         dirty = [s for s in self.log.segments.starting_at(start) if s.base_offset < end]
+        assert dirty, f"nothing to clean in [{start}, {end})"
         ends = [*(s.base_offset for s in dirty[1:]), end]
         transactions = CleanedTransactions(_report_nothing)
         transactions.add(self._aborted_in(start, end))

@@ -354,6 +354,7 @@ class ProducerStates:
         return unreplicated if first is None else min(first, unreplicated)
 
     def last_stable_offset(self, high_watermark: int, log_start_offset: int = 0) -> int:
+        self.high_watermark_advanced(high_watermark)
         first = self.first_unstable_offset
         if first is None:
             return high_watermark

@@ -62,11 +62,16 @@ def _fetch(data: Bytes, limit: int) -> bytes:
 
 _GZIP_WINDOW: Final = 31  # 15 bits of window, plus 16: a gzip header, not a zlib one
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+# The header's operating system. Java says "unknown", zlib "Unix"; the rest of the stream is
+# the same, and what was recompressed or compacted can be compared with Kafka's bytes.
+_GZIP_SYSTEM_AT: Final = 9
+_GZIP_UNKNOWN_SYSTEM: Final = b"\xff"
 
 
 def _gzip(data: Bytes, level: int | None) -> bytes:
     packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, _GZIP_WINDOW)
-    return packer.compress(data) + packer.flush()
+    packed = packer.compress(data) + packer.flush()
+    return packed[:_GZIP_SYSTEM_AT] + _GZIP_UNKNOWN_SYSTEM + packed[_GZIP_SYSTEM_AT + 1 :]
 
 
 def _gunzip(data: Bytes, limit: int) -> bytes:

@@ -68,13 +68,13 @@ def test_kafkas_headers_keep_order_and_nulls() -> None:
     assert next(records(kafkas("snappy_raw"))).headers == (("trace", b"0"), ("n", None))
 
 
-@pytest.mark.parametrize("name", ["none", "lz4"])
+@pytest.mark.parametrize("name", ["none", "gzip", "lz4", "recompressed_gzip"])
 def test_a_kafka_batch_rebuilt_from_its_records_is_the_same_bytes(name: str) -> None:
-    """lz4 too: the same library, the same flags, the same blocks."""
+    """Compressed ones too, where library and flags are the same."""
     assert again(kafkas(name)) == kafkas(name)
 
 
-@pytest.mark.parametrize("name", ["gzip", "snappy", "zstd", "snappy_raw", "recompressed_gzip"])
+@pytest.mark.parametrize("name", ["snappy", "zstd", "snappy_raw"])
 def test_compressed_kafka_batches_are_rebuilt_with_the_same_records(name: str) -> None:
     data = kafkas(name)
     rebuilt = again(data)
