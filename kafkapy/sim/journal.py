@@ -1,0 +1,69 @@
+"""The Journal seam, and the trace of a run: what happened, as one hash and the last lines.
+
+Two runs of one seed have the same hash; where they part, the last lines say. Everything
+that crosses a seam goes in: journal lines, changes of the disk, requests and answers.
+"""
+
+from collections import deque
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from kafkapy.core.seams import Clock
+
+_LAST_LINES: Final = 400
+
+
+class Trace:
+    """A hash over all lines, and the last of them as text."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.count = 0
+        self.last: deque[str] = deque(maxlen=_LAST_LINES)
+        self._clock = clock
+        self._hash = blake2b(digest_size=16)
+
+    def note(self, what: str, *facts: object, data: bytes = b"") -> None:
+        """`data` is hashed and not shown."""
+        self.count += 1
+        line = f"{self._clock.now()} {what} {' '.join(map(str, facts))}"
+        self._hash.update(line.encode())
+        if data:
+            self._hash.update(data)
+        self.last.append(line)
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+
+class Line(NamedTuple):
+    level: str
+    event: str
+    facts: dict[str, object]
+
+    def __str__(self) -> str:
+        told = " ".join(f"{name}={value}" for name, value in self.facts.items())
+        return f"{self.level} {self.event} {told}".rstrip()
+
+
+class RecordingJournal:
+    """Keeps every line of this life of the node."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.lines: list[Line] = []
+        self._trace = trace
+
+    def info(self, event: str, **facts: object) -> None:
+        self._add(Line("info", event, facts))
+
+    def warning(self, event: str, **facts: object) -> None:
+        self._add(Line("warning", event, facts))
+
+    def error(self, event: str, **facts: object) -> None:
+        self._add(Line("error", event, facts))
+
+    def said(self, event: str) -> list[Line]:
+        return [line for line in self.lines if line.event == event]
+
+    def _add(self, line: Line) -> None:
+        self.lines.append(line)
+        self._trace.note("journal", line)
