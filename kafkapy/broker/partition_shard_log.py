@@ -4,6 +4,8 @@ from kafkapy.broker.partition import Partition
 from kafkapy.coordinator.shard_log import Committed
 from kafkapy.core.errors import ErrorCode
 from kafkapy.log.append import Origin
+from kafkapy.log.verification import VerificationGuard
+from kafkapy.protocol.batch import read_header
 
 
 class PartitionShardLog:
@@ -27,8 +29,18 @@ class PartitionShardLog:
             origin=Origin.COORDINATOR,
             needs_all=True,
             transaction_version=transaction_version,
+            guard=self._guard(batch),
         )
         return info.last_offset + 1
+
+    def _guard(self, batch: bytes) -> VerificationGuard | None:
+        """Offsets in a transaction come here once their transaction was verified: the guard
+        is the one standing, and gone if a marker came in between (KIP-890)."""
+        header = read_header(batch)
+        if not header.is_transactional or header.is_control:
+            return None
+        entry = self._partition.log.producers.verifications.get(header.producer_id)
+        return None if entry is None else entry.guard
 
     def when_committed(self, end_offset: int, then: Committed) -> None:
         def acknowledged(code: ErrorCode) -> None:

@@ -18,7 +18,7 @@ Another coordinator is asked with AddPartitionsToTxn, one request per node at a 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafkapy.broker.batched_calls import BatchedCalls, Done
 from kafkapy.broker.transactions import TransactionCoordinator
@@ -26,10 +26,9 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, NodeId, TopicPartition
 from kafkapy.core.seams import Clock, Network
 from kafkapy.core.time import Instant, later
-from kafkapy.log.producer_state import ProducerStates
+from kafkapy.log.producer_state import NO_SEQUENCE, ProducerStates
 from kafkapy.log.verification import VerificationGuard
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import BatchHeader
 from kafkapy.txn.events import AddPartitions, PartitionsAdded, PartitionsVerified, VerifyPartitions
 from kafkapy.txn.transaction import TV_2
 
@@ -61,12 +60,22 @@ def _mode(version: int, first_abortable: int) -> Mode:
     return Mode.VERIFY_ABORTABLE if version == first_abortable else Mode.ADD
 
 
+class ToAppend(NamedTuple):
+    """One transactional batch, and what its partition remembers of producers."""
+
+    partition: TopicPartition
+    producers: ProducerStates
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int = NO_SEQUENCE
+
+
 @dataclass(frozen=True, slots=True)
 class VerificationSettings:
-    """transaction.partition.verification.enable, add.partitions.to.txn.retry.backoff.ms and
-    .max.ms, request.timeout.ms."""
+    """add.partitions.to.txn.retry.backoff.ms and .max.ms, request.timeout.ms; and whether
+    transaction.partition.verification.enable is set, now."""
 
-    is_enabled: bool = True
+    is_enabled: Callable[[], bool] = lambda: True
     retry_backoff_ms: int = 20
     retry_backoff_max_ms: int = 100
     request_timeout_ms: int = 30_000
@@ -113,7 +122,7 @@ class Verification:
     def verify(
         self,
         transactional_id: str,
-        batches: Sequence[tuple[TopicPartition, ProducerStates, BatchHeader]],
+        batches: Sequence[ToAppend],
         mode: Mode,
         then: Callable[[Sequence[Verified]], None],
     ) -> None:
@@ -122,9 +131,7 @@ class Verification:
         `then` runs at once when no question is needed or the coordinator is this node and
         its record is committed at once; else later, when the request's buffer is reused.
         """
-        verified: list[Verified] = []
-        for _, producers, header in batches:
-            verified.append(self._begin(producers, header, mode))
+        verified = [self._begin(batch, mode) for batch in batches]
         asked = [at for at, guard in enumerate(verified) if isinstance(guard, VerificationGuard)]
         if not asked:
             then(verified)
@@ -132,26 +139,26 @@ class Verification:
 
         def answered(errors: Errors) -> None:
             for at in asked:
-                error = errors[batches[at][0]]
+                error = errors[batches[at].partition]
                 if error:
                     verified[at] = Refused(error, _SENTENCES.get(error))
             then(verified)
 
-        header = batches[asked[0]][2]
-        partitions = frozenset(batches[at][0] for at in asked)
+        first = batches[asked[0]]
+        partitions = frozenset(batches[at].partition for at in asked)
         self.ask(
-            Question(transactional_id, header.producer_id, header.producer_epoch, partitions, mode),
+            Question(transactional_id, first.producer_id, first.producer_epoch, partitions, mode),
             answered,
         )
 
-    def _begin(self, producers: ProducerStates, header: BatchHeader, mode: Mode) -> Verified:
-        if mode is not Mode.ADD and not self._settings.is_enabled:
+    def _begin(self, batch: ToAppend, mode: Mode) -> Verified:
+        if mode is not Mode.ADD and not self._settings.is_enabled():
             return None
         try:
-            return producers.begin_verification(
-                header.producer_id,
-                header.producer_epoch,
-                header.base_sequence,
+            return batch.producers.begin_verification(
+                batch.producer_id,
+                batch.producer_epoch,
+                batch.base_sequence,
                 supports_epoch_bump=mode is Mode.ADD,
                 now=self._clock.now(),
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.call import Answer, Call, Later
 from kafkapy.broker.wire import optional
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.core.pattern import Pattern, PatternRefused
+from kafkapy.group.regex import InvalidRegex, TopicRegex, compile_regex
 from kafkapy.txn.events import ListTransactions, TransactionListed
 from kafkapy.txn.states import STATES_BY_LABEL
 
@@ -51,10 +51,11 @@ def handle(node: "Node", call: Call) -> Answer:
     return later
 
 
-def _pattern(text: str | None) -> Pattern | None:
+def _pattern(text: str | None) -> TopicRegex | None:
+    """The same RE2 as in group subscriptions: it cannot be made to run for ever."""
     if not text:
         return None
     try:
-        return Pattern(text)
-    except PatternRefused as refused:
-        raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, str(refused)) from None
+        return compile_regex(text)
+    except InvalidRegex as invalid:
+        raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, str(invalid)) from None

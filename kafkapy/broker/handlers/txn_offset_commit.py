@@ -1,0 +1,131 @@
+"""TxnOffsetCommit, v0-5: offsets that count once the transaction is committed.
+
+v2 leader epochs, v3 member and generation (KIP-447), v4 TRANSACTION_ABORTABLE, v5 adds the
+group's partition to the transaction by itself (KIP-890). v6 (topic ids) is of Kafka 4.4.
+
+    group's shard here? --> partition in the transaction? --> commit, pending until the marker
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafkapy.broker.call import Answer, Call, Later
+from kafkapy.broker.internal_topics import CONSUMER_OFFSETS
+from kafkapy.broker.verification import ToAppend, Verified, mode_of_offset_commit
+from kafkapy.broker.wire import optional
+from kafkapy.coordinator.append_errors import append_error
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.group.offsets.events import (
+    CommitOffsetsInTransaction,
+    Committer,
+    OffsetsCommitted,
+    OffsetToCommit,
+)
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+class _Row(NamedTuple):
+    """One partition of the request; `commit` None if its topic does not exist."""
+
+    partition: TopicPartition
+    commit: OffsetToCommit | None
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    rows = [_row(node, topic.name, one) for topic in body.topics for one in topic.partitions]
+    known = [row.commit for row in rows if row.commit is not None]
+    if not known:
+        return _answer(call, rows, ())
+    if not body.group_id:
+        return _refused(call, rows, ErrorCode.INVALID_GROUP_ID)
+    try:
+        shard = node.groups.shard_of(body.group_id)
+        batch = _to_append(node, call)
+    except Refused as refused:
+        return _refused(call, rows, refused.code)
+    later = Later()
+
+    def committed(reply: Any) -> None:
+        if isinstance(reply, Refused):
+            later.resolve(_refused(call, rows, reply.code))
+        else:
+            assert isinstance(reply, OffsetsCommitted), reply
+            later.resolve(_answer(call, rows, reply.errors))
+
+    def verified(results: Sequence[Verified]) -> None:
+        (result,) = results
+        if isinstance(result, Refused):
+            later.resolve(_refused(call, rows, append_error(result).code))
+        else:
+            shard.submit(_event(body, known), committed)
+
+    mode = mode_of_offset_commit(call.version)
+    node.verification.verify(body.transactional_id, [batch], mode, verified)
+    return later
+
+
+def _row(node: "Node", name: str, asked: Any) -> _Row:
+    partition = TopicPartition(name, asked.partition_index)
+    topic = node.image.topics_by_name.get(name)
+    if topic is None or asked.partition_index not in topic.partitions:
+        return _Row(partition, None)
+    commit = OffsetToCommit(
+        partition,
+        asked.committed_offset,
+        optional(asked, "committed_leader_epoch", -1),
+        asked.committed_metadata or "",
+        topic.id,
+    )
+    return _Row(partition, commit)
+
+
+def _to_append(node: "Node", call: Call) -> ToAppend:
+    index = node.groups.partition_of(call.body.group_id)
+    partition = node.partitions.get(CONSUMER_OFFSETS, index)
+    if partition is None:
+        raise Refused(ErrorCode.NOT_COORDINATOR)
+    producers = partition.log.producers
+    return ToAppend(
+        partition.topic_partition, producers, call.body.producer_id, call.body.producer_epoch
+    )
+
+
+def _event(body: Any, commits: list[OffsetToCommit]) -> CommitOffsetsInTransaction:
+    committer = Committer(
+        optional(body, "member_id", ""),
+        optional(body, "generation_id", -1),
+        optional(body, "group_instance_id", None),
+    )
+    return CommitOffsetsInTransaction(
+        body.group_id, committer, tuple(commits), body.producer_id, body.producer_epoch
+    )
+
+
+def _refused(call: Call, rows: Sequence[_Row], error: ErrorCode) -> dict[str, Any]:
+    return _answer(call, rows, [error] * len(rows))
+
+
+def _answer(call: Call, rows: Sequence[_Row], errors: Sequence[ErrorCode]) -> dict[str, Any]:
+    """`errors` of those partitions that could be committed, in their order."""
+    each = iter(errors)
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for (topic, index), commit in rows:
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if commit is None else next(each)
+        topics.setdefault(topic, []).append(
+            {"partition_index": index, "error_code": _code(call, error)}
+        )
+    return {
+        "throttle_time": 0,
+        "topics": [{"name": name, "partitions": found} for name, found in topics.items()],
+    }
+
+
+def _code(call: Call, error: ErrorCode) -> ErrorCode:
+    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and call.version < 2:
+        # Producers of that age stop for good when they hear of loading.
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return error
