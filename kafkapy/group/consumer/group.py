@@ -9,7 +9,7 @@ takes records in any order that compaction may leave behind.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from uuid import UUID
@@ -50,6 +50,26 @@ class ResolvedRegex:
     timestamp: int
 
 
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A regular expression half looked at: names are matched in bounded slices."""
+
+    regex: str
+    names: tuple[str, ...]
+    done: int
+    found: tuple[str, ...]
+    version: int
+    may_describe: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """When a regular expression was last resolved, against which version of the topics."""
+
+    version: int
+    at: int
+
+
 @dataclass(slots=True)
 class ConsumerGroup:
     group_id: str
@@ -68,8 +88,12 @@ class ConsumerGroup:
     regex_users: Counter[str] = field(default_factory=Counter)
     classic_offers: Counter[str] = field(default_factory=Counter)
     classic_count: int = 0
-    # Soft: a subscribed topic changed (or may have, before we led).
+    # Soft: a subscribed topic changed (or may have, before we led), and where regular
+    # expressions stand.
     wants_refresh: bool = True
+    looks: dict[str, Look] = field(default_factory=dict)
+    resolving: dict[str, Resolution] = field(default_factory=dict)
+    told_to_rejoin: set[str] = field(default_factory=set)
 
     def copy(self) -> "ConsumerGroup":
         return ConsumerGroup(
@@ -89,6 +113,9 @@ class ConsumerGroup:
             self.classic_offers.copy(),
             self.classic_count,
             self.wants_refresh,
+            dict(self.looks),
+            dict(self.resolving),
+            set(self.told_to_rejoin),
         )
 
     # Reading
@@ -169,6 +196,22 @@ class ConsumerGroup:
 
     # Writing
 
+    def note(self, note: "ConsumerNote") -> None:
+        match note:
+            case RefreshWanted():
+                self.wants_refresh = note.is_wanted
+            case RegexLooked(regex=regex, look=look, resolution=resolution):
+                self.resolving.pop(regex, None)
+                if look is not None:
+                    self.looks[regex] = look
+                if resolution is not None:
+                    self.resolving[regex] = resolution
+            case ToldToRejoin(member_id=member_id, has_been=has_been):
+                if has_been:
+                    self.told_to_rejoin.add(member_id)
+                else:
+                    self.told_to_rejoin.discard(member_id)
+
     def apply(self, record: Pair) -> None:
         key, value = record
         match key:
@@ -192,12 +235,16 @@ class ConsumerGroup:
                 self.epoch = value.epoch
                 self.metadata_hash = value.metadata_hash
             case ConsumerGroupRegularExpressionKey():
+                regex = key.regular_expression
                 if value is None:
-                    self.regexes.pop(key.regular_expression, None)
+                    self.regexes.pop(regex, None)
+                    self.looks.pop(regex, None)
+                    self.resolving.pop(regex, None)
                 else:
-                    self.regexes[key.regular_expression] = ResolvedRegex(
+                    self.regexes[regex] = ResolvedRegex(
                         frozenset(value.topics), value.version, value.timestamp
                     )
+                    self.looks[regex] = Look(value.version, value.timestamp)
             case ConsumerGroupPartitionMetadataKey():
                 self.wants_refresh = True
             case _:
@@ -210,7 +257,9 @@ class ConsumerGroup:
             instance_id = standing.instance_id
             if instance_id is not None and self.static_members.get(instance_id) == member_id:
                 del self.static_members[instance_id]
-        if profile is not None:
+        if profile is None:
+            self.told_to_rejoin.discard(member_id)
+        else:
             self.profiles[member_id] = profile
             self._count(profile, 1)
             if profile.instance_id is not None:
@@ -254,3 +303,25 @@ class RefreshWanted:
 
     group_id: str
     is_wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RegexLooked:
+    """Note: a regular expression was resolved (`look`), or is being resolved further."""
+
+    group_id: str
+    regex: str
+    look: Look | None = None
+    resolution: Resolution | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldToRejoin:
+    """Note: a classic member was told to rejoin, or has (`has_been` False)."""
+
+    group_id: str
+    member_id: str
+    has_been: bool
+
+
+ConsumerNote = RefreshWanted | RegexLooked | ToldToRejoin

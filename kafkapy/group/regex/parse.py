@@ -349,9 +349,17 @@ class _Parser:
 
 
 _CATEGORIES: Final = frozenset(
-    ("L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No")
-    + ("P", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So")
-    + ("Z", "Zs", "Zl", "Zp", "C", "Cc", "Cf", "Co", "Cs")
+    major + minor
+    for major, minors in {
+        "L": "ultmo",
+        "M": "nce",
+        "N": "dlo",
+        "P": "cdseifo",
+        "S": "mcko",
+        "Z": "slp",
+        "C": "cfos",
+    }.items()
+    for minor in ("", *minors)
 )
 
 

@@ -1,0 +1,187 @@
+"""What tools ask: which groups there are, what one is like, and to delete it."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.group.classic.group import ClassicGroup, ClassicMember, ClassicState
+from kafkapy.group.consumer.group import ConsumerGroup
+from kafkapy.group.consumer.member import Holding, Profile, Target, partitions_of
+from kafkapy.group.deletion import group_tombstones_of
+from kafkapy.group.foreign import ForeignGroup
+from kafkapy.group.offsets.delete import all_tombstones
+from kafkapy.group.plan import Context, Plan
+from kafkapy.group.state import Group, GroupState
+
+
+class ListGroups(NamedTuple):
+    """Lower-case names to filter by; empty means all."""
+
+    states: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+
+
+class ListedGroup(NamedTuple):
+    group_id: str
+    protocol_type: str
+    state: str
+    group_type: str
+
+
+class GroupsListed(NamedTuple):
+    groups: tuple[ListedGroup, ...]
+
+
+class DescribeGroup(NamedTuple):
+    group_id: str
+
+
+class DescribedMember(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+class GroupDescribed(NamedTuple):
+    state: str
+    protocol_type: str
+    protocol: str
+    members: tuple[DescribedMember, ...]
+
+
+class DescribeConsumerGroup(NamedTuple):
+    group_id: str
+
+
+class NamedAssignment(NamedTuple):
+    topic_id: UUID
+    topic: str
+    partitions: tuple[int, ...]
+
+
+class DescribedConsumer(NamedTuple):
+    profile: Profile
+    epoch: int
+    assignment: tuple[NamedAssignment, ...]
+    target: tuple[NamedAssignment, ...]
+
+
+class ConsumerGroupDescribed(NamedTuple):
+    state: str
+    epoch: int
+    assignment_epoch: int
+    assignor: str
+    members: tuple[DescribedConsumer, ...]
+
+
+class DeleteGroup(NamedTuple):
+    group_id: str
+
+
+class GroupDeleted(NamedTuple):
+    pass
+
+
+def list_groups(event: ListGroups, state: GroupState) -> GroupsListed:
+    listed = map(_listed, state.groups.values())
+    return GroupsListed(
+        tuple(
+            group
+            for group in listed
+            if (not event.states or group.state.lower() in event.states)
+            and (not event.types or group.group_type in event.types)
+        )
+    )
+
+
+def describe(event: DescribeGroup, state: GroupState) -> GroupDescribed:
+    """A classic group; metadata and protocol only while they are agreed on."""
+    group = state.groups.get(event.group_id)
+    if not isinstance(group, ClassicGroup):
+        raise _not_found(event.group_id)
+    is_stable = group.state is ClassicState.STABLE
+    protocol = (group.protocol_name or "") if is_stable else ""
+    return GroupDescribed(
+        group.state.value,
+        group.protocol_type or "",
+        protocol,
+        tuple(_described(member, protocol) for member in group.members.values()),
+    )
+
+
+def describe_consumers(
+    event: DescribeConsumerGroup, state: GroupState, ctx: Context
+) -> ConsumerGroupDescribed:
+    group = state.groups.get(event.group_id)
+    if not isinstance(group, ConsumerGroup):
+        raise _not_found(event.group_id)
+    return ConsumerGroupDescribed(
+        group.state().value,
+        group.epoch,
+        group.assignment_epoch,
+        group.preferred_assignor() or ctx.settings.consumer_assignors[0],
+        tuple(_consumer(profile, holding, group, ctx) for profile, holding in group.members()),
+    )
+
+
+def delete_group(event: DeleteGroup, state: GroupState, plan: Plan) -> None:
+    group = state.groups.get(event.group_id)
+    if group is None:
+        raise _not_found(event.group_id)
+    if group.has_members if isinstance(group, ForeignGroup) else not group.is_empty:
+        raise Refused(ErrorCode.NON_EMPTY_GROUP)
+    plan.records += all_tombstones(event.group_id, state)
+    plan.records += group_tombstones_of(group)
+    plan.reply = GroupDeleted()
+
+
+def _listed(group: Group) -> ListedGroup:
+    match group:
+        case ClassicGroup():
+            protocol_type = group.protocol_type or ""
+            return ListedGroup(group.group_id, protocol_type, group.state.value, "classic")
+        case ConsumerGroup():
+            return ListedGroup(group.group_id, "consumer", group.state().value, "consumer")
+        case ForeignGroup():
+            kind = group.kind.value
+            state = "Stable" if group.has_members else "Empty"
+            return ListedGroup(group.group_id, kind, state, kind)
+
+
+def _described(member: ClassicMember, protocol: str) -> DescribedMember:
+    return DescribedMember(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.metadata(protocol) if protocol else b"",
+        member.assignment,
+    )
+
+
+def _consumer(
+    profile: Profile, holding: Holding, group: ConsumerGroup, ctx: Context
+) -> DescribedConsumer:
+    return DescribedConsumer(
+        profile,
+        holding.epoch,
+        _named(partitions_of(holding.assigned), ctx),
+        _named(group.target(profile.member_id), ctx),
+    )
+
+
+def _named(target: Target, ctx: Context) -> tuple[NamedAssignment, ...]:
+    """Partitions of a topic that is gone have no name, and are left out."""
+    found = []
+    for topic_id, partitions in target.items():
+        topic = ctx.topics.with_id(topic_id)
+        if topic is not None:
+            found.append(NamedAssignment(topic_id, topic.name, tuple(sorted(partitions))))
+    return tuple(found)
+
+
+def _not_found(group_id: str) -> Refused:
+    return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")

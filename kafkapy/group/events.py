@@ -1,0 +1,78 @@
+"""Everything a shard of groups can be asked or told, in one place."""
+
+from typing import NamedTuple
+
+from kafkapy.core.step import Loaded, TimerFired
+from kafkapy.group.admin import (
+    ConsumerGroupDescribed,
+    DeleteGroup,
+    DescribeConsumerGroup,
+    DescribeGroup,
+    GroupDeleted,
+    GroupDescribed,
+    GroupsListed,
+    ListGroups,
+)
+from kafkapy.group.classic.events import (
+    Heartbeat,
+    HeartbeatHeard,
+    Joined,
+    JoinGroup,
+    LeaveGroup,
+    Left,
+    Synced,
+    SyncGroup,
+)
+from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHeard
+from kafkapy.group.offsets.events import (
+    CommitOffsets,
+    CommitOffsetsInTransaction,
+    DeleteOffsets,
+    FetchOffsets,
+    OffsetsCommitted,
+    OffsetsDeleted,
+    OffsetsFetched,
+    TopicDeleted,
+)
+
+
+class TopicsChanged(NamedTuple):
+    """News from metadata: these topics were created, grew, moved or were deleted."""
+
+    names: frozenset[str]
+
+
+Event = (
+    JoinGroup
+    | SyncGroup
+    | Heartbeat
+    | LeaveGroup
+    | ConsumerHeartbeat
+    | CommitOffsets
+    | CommitOffsetsInTransaction
+    | FetchOffsets
+    | DeleteOffsets
+    | ListGroups
+    | DescribeGroup
+    | DescribeConsumerGroup
+    | DeleteGroup
+    | TopicsChanged
+    | TopicDeleted
+    | Loaded
+    | TimerFired
+)
+
+Reply = (
+    Joined
+    | Synced
+    | HeartbeatHeard
+    | Left
+    | ConsumerHeartbeatHeard
+    | OffsetsCommitted
+    | OffsetsFetched
+    | OffsetsDeleted
+    | GroupsListed
+    | GroupDescribed
+    | ConsumerGroupDescribed
+    | GroupDeleted
+)

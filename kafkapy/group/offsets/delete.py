@@ -1,0 +1,84 @@
+"""Offsets that are deleted on request, or because their topic was."""
+
+from typing import Final
+
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.group import timers
+from kafkapy.group.classic.commits import check_offset_deletion
+from kafkapy.group.classic.group import ClassicGroup
+from kafkapy.group.consumer.group import ConsumerGroup
+from kafkapy.group.foreign import ForeignGroup
+from kafkapy.group.offsets.events import DeleteOffsets, OffsetsDeleted, TopicDeleted
+from kafkapy.group.offsets.store import offset_tombstone
+from kafkapy.group.plan import Context, Plan
+from kafkapy.group.records import Pair
+from kafkapy.group.state import Group, GroupState, TopicsToForget
+
+# Tombstones of one step: a batch stays far below max.message.bytes.
+TOMBSTONES_PER_STEP: Final = 2_000
+
+
+def delete(event: DeleteOffsets, state: GroupState, plan: Plan) -> None:
+    group = state.groups.get(event.group_id)
+    if group is None or isinstance(group, ForeignGroup):
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
+    if isinstance(group, ClassicGroup):
+        check_offset_deletion(group)
+    errors = []
+    known = set(state.offsets.known_partitions(event.group_id))
+    for partition in event.partitions:
+        if is_subscribed(group, partition.topic):
+            errors.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+            continue
+        errors.append(ErrorCode.NONE)
+        if partition in known:
+            plan.records.append(offset_tombstone(event.group_id, partition))
+    plan.reply = OffsetsDeleted(tuple(errors))
+
+
+def is_subscribed(group: Group | None, topic: str) -> bool:
+    match group:
+        case ClassicGroup():
+            return not group.is_empty and group.is_subscribed_to(topic)
+        case ConsumerGroup():
+            return group.is_subscribed_to(topic)
+        case _:
+            return False
+
+
+def all_tombstones(group_id: str, state: GroupState) -> list[Pair]:
+    return [
+        offset_tombstone(group_id, partition)
+        for partition in state.offsets.known_partitions(group_id)
+    ]
+
+
+def topic_deleted(event: TopicDeleted, state: GroupState, plan: Plan, ctx: Context) -> None:
+    """Remember it, and delete in steps of bounded size."""
+    plan.notes.append(TopicsToForget((*state.topics_to_forget, event)))
+    plan.timers[timers.FORGET_DELETED_TOPICS] = ctx.now
+
+
+def forget_deleted_topics(state: GroupState, plan: Plan, ctx: Context) -> None:
+    for group_id, partition in _orphans(state):
+        if len(plan.records) == TOMBSTONES_PER_STEP:
+            plan.timers[timers.FORGET_DELETED_TOPICS] = ctx.now
+            return
+        plan.records.append(offset_tombstone(group_id, partition))
+    plan.notes.append(TopicsToForget(()))
+
+
+def _orphans(state: GroupState) -> list[tuple[str, TopicPartition]]:
+    """Not what was committed since for a new topic of the name."""
+    deleted = {topic.name: topic.topic_id for topic in state.topics_to_forget}
+    found = []
+    for group_id in state.groups:
+        for partition in state.offsets.known_partitions(group_id):
+            if partition.topic not in deleted:
+                continue
+            committed = state.offsets.get(group_id, partition)
+            topic_id = None if committed is None else committed.topic_id
+            if topic_id is None or topic_id == deleted[partition.topic]:
+                found.append((group_id, partition))
+    return found

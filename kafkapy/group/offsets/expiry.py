@@ -1,0 +1,83 @@
+"""Offsets nobody needs any more, and groups with nothing left.
+
+    explicit time in the commit     then
+    classic group, empty            a retention time after it became empty
+    classic consumers, stable       a retention time after the commit, of topics that none
+                                    of them subscribes to
+    consumer group, empty           a retention time after the commit
+    consumer group with members     of unsubscribed topics, as above
+    simple group (no protocol)      a retention time after the commit
+
+Never while a transaction may still commit to the partition. An empty group without
+offsets is deleted. The check runs every offsets.retention.check.interval.ms, in slices.
+"""
+
+from typing import Final
+
+from kafkapy.core.time import later
+from kafkapy.group import timers
+from kafkapy.group.classic.group import ClassicGroup, ClassicState
+from kafkapy.group.consumer.group import ConsumerGroup
+from kafkapy.group.deletion import group_tombstones_of
+from kafkapy.group.offsets.delete import is_subscribed
+from kafkapy.group.offsets.store import NO_EXPIRY, Committed, offset_tombstone
+from kafkapy.group.plan import Context, Plan
+from kafkapy.group.records import Pair
+from kafkapy.group.state import Group, GroupState, GroupsToExpire
+
+# One slice looks at this many groups or offsets, about 2 ms.
+LOOKED_AT_PER_SLICE: Final = 2_000
+
+
+def expire(state: GroupState, plan: Plan, ctx: Context) -> None:
+    """The timer: begin a round, or go on with it."""
+    waiting = list(state.groups_to_expire or state.groups)
+    looked_at = 0
+    while waiting and looked_at < LOOKED_AT_PER_SLICE:
+        group_id = waiting.pop()
+        looked_at += 1 + len(state.offsets.of_group(group_id))
+        plan.records += _expired(group_id, state, ctx)
+    plan.notes.append(GroupsToExpire(tuple(waiting)))
+    pause_ms = 0 if waiting else ctx.settings.offsets_retention_check_interval_ms
+    plan.timers[timers.EXPIRE_OFFSETS] = later(ctx.now, pause_ms)
+
+
+def _expired(group_id: str, state: GroupState, ctx: Context) -> list[Pair]:
+    group = state.groups.get(group_id)
+    if group is None:
+        return []
+    offsets = state.offsets.of_group(group_id)
+    gone = [
+        partition
+        for partition, committed in offsets.items()
+        if not is_subscribed(group, partition.topic)
+        and not state.offsets.is_pending(group_id, partition)
+        and _is_expired(group, committed, ctx)
+    ]
+    found = [offset_tombstone(group_id, partition) for partition in gone]
+    if (
+        len(gone) == len(offsets)
+        and not state.offsets.has_open_transactions(group_id)
+        and _is_empty(group)
+    ):
+        found += group_tombstones_of(group)
+    return found
+
+
+def _is_expired(group: Group, committed: Committed, ctx: Context) -> bool:
+    since: int = committed.commit_timestamp
+    if isinstance(group, ClassicGroup) and group.protocol_type is not None:
+        if group.state is ClassicState.EMPTY:
+            if group.state_since >= 0:
+                since = group.state_since
+        elif group.state is not ClassicState.STABLE or group.subscribed_topics is None:
+            return False
+    if committed.expire_timestamp != NO_EXPIRY:
+        return committed.expire_timestamp <= ctx.now
+    return ctx.now - since >= ctx.settings.offsets_retention_ms
+
+
+def _is_empty(group: Group) -> bool:
+    return isinstance(group, ClassicGroup | ConsumerGroup) and (
+        group.is_empty and not (isinstance(group, ClassicGroup) and group.pending_members)
+    )

@@ -1,0 +1,149 @@
+"""The state of one shard: its groups and what they committed. `apply` is the only writer.
+
+OffsetCommit (1)           offsets; creates a simple group if there is none
+GroupMetadata (2)          a classic group
+3-8, 16                    a consumer group
+10-15, 17, 19-23           a group that is kept, not run (foreign.py)
+Transactional(record)      offsets that count when the producer's transaction commits
+TransactionEnded           that moment
+notes                      what does not survive the leader
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kafkapy.core.step import Transactional, TransactionEnded
+from kafkapy.core.time import Instant
+from kafkapy.group.classic.group import ClassicGroup, ClassicGroupStands, empty_group
+from kafkapy.group.classic.stored import group_from
+from kafkapy.group.consumer.group import ConsumerGroup, RefreshWanted, RegexLooked, ToldToRejoin
+from kafkapy.group.foreign import ForeignGroup, ForeignKind
+from kafkapy.group.offsets.events import TopicDeleted
+from kafkapy.group.offsets.store import OffsetStore
+from kafkapy.group.records import (
+    SHARE_KEYS,
+    STREAMS_KEYS,
+    ConsumerGroupMetadataKey,
+    GroupMetadataKey,
+    LegacyOffsetCommitKey,
+    OffsetCommitKey,
+    OffsetCommitValue,
+    Pair,
+)
+
+Group = ClassicGroup | ConsumerGroup | ForeignGroup
+
+_FOREIGN: Final[dict[type[Any], ForeignKind]] = {
+    **dict.fromkeys(SHARE_KEYS, ForeignKind.SHARE),
+    **dict.fromkeys(STREAMS_KEYS, ForeignKind.STREAMS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsToForget:
+    """Note: deleted topics whose offsets are still to be deleted."""
+
+    topics: tuple[TopicDeleted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsToExpire:
+    """Note: groups that the running check for expired offsets has not come to."""
+
+    group_ids: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class GroupState:
+    groups: dict[str, Group] = field(default_factory=dict)
+    offsets: OffsetStore = field(default_factory=OffsetStore)
+    topics_to_forget: tuple[TopicDeleted, ...] = ()
+    groups_to_expire: tuple[str, ...] = ()
+
+    def apply(self, record: Any) -> None:
+        match record:
+            case (key, value):
+                self._apply_pair(key, value)
+            case Transactional(producer_id=producer_id, record=inner):
+                self._apply_transactional(producer_id, inner)
+            case TransactionEnded(producer_id=producer_id, is_committed=is_committed):
+                self.offsets.end_transaction(producer_id, is_committed)
+            case ClassicGroupStands(group):
+                self.groups[group.group_id] = group
+            case RefreshWanted() | RegexLooked() | ToldToRejoin():
+                noted = self.groups.get(record.group_id)
+                if isinstance(noted, ConsumerGroup):
+                    noted.note(record)
+            case TopicsToForget(topics):
+                self.topics_to_forget = topics
+            case GroupsToExpire(group_ids):
+                self.groups_to_expire = group_ids
+            case _:
+                raise AssertionError(("unknown record", record))
+
+    def _apply_pair(self, key: Any, value: Any) -> None:
+        match key:
+            case OffsetCommitKey():
+                self._commit((key, value), None)
+            case GroupMetadataKey():
+                self._apply_classic(key.group, value)
+            case LegacyOffsetCommitKey():
+                self._commit(_modern(key, value), None)
+            case _:
+                kind = _FOREIGN.get(type(key))
+                if kind is None:
+                    self._apply_consumer((key, value))
+                else:
+                    self._apply_foreign((key, value), kind)
+
+    def _apply_transactional(self, producer_id: int, record: Pair) -> None:
+        key, _ = record
+        if isinstance(key, OffsetCommitKey):
+            self._commit(record, producer_id)
+        else:
+            self.apply(record)
+
+    def _commit(self, record: Pair, producer_id: int | None) -> None:
+        key, value = record
+        if value is not None and key.group not in self.groups:
+            # Somebody commits without being a member: a group that is always empty.
+            self.groups[key.group] = empty_group(key.group, Instant(value.commit_timestamp))
+        self.offsets.commit(record, producer_id)
+
+    def _apply_classic(self, group_id: str, value: Any) -> None:
+        if value is not None:
+            self.groups[group_id] = group_from(group_id, value)
+        elif isinstance(self.groups.get(group_id), ClassicGroup):
+            del self.groups[group_id]
+
+    def _apply_consumer(self, record: Pair) -> None:
+        key, value = record
+        group = self.groups.get(key.group_id)
+        if not isinstance(group, ConsumerGroup):
+            if value is None:
+                return  # what it took away is compacted already
+            group = self.groups[key.group_id] = ConsumerGroup(key.group_id)
+        if value is None and isinstance(key, ConsumerGroupMetadataKey):
+            del self.groups[key.group_id]
+        else:
+            group.apply(record)
+
+    def _apply_foreign(self, record: Pair, kind: ForeignKind) -> None:
+        key, value = record
+        group = self.groups.get(key.group_id)
+        if not isinstance(group, ForeignGroup) or group.kind is not kind:
+            if value is None:
+                return
+            group = self.groups[key.group_id] = ForeignGroup(key.group_id, kind)
+        group.apply(record)
+        if not group.records:
+            del self.groups[key.group_id]
+
+
+def _modern(key: LegacyOffsetCommitKey, value: Any) -> Pair:
+    modern_key = OffsetCommitKey(group=key.group, topic=key.topic, partition=key.partition)
+    if value is None:
+        return modern_key, None
+    return modern_key, OffsetCommitValue(
+        offset=value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp
+    )
