@@ -14,6 +14,8 @@ import os
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable
+from struct import pack
+from threading import Lock
 from typing import Final
 
 from kafkapy.core.errors import DiskFailed
@@ -87,8 +89,12 @@ class RealDisk:
             return file.read()
 
     def write_file(self, path: str, data: bytes) -> None:
+        write = self._writes.get(path)
         with failures_of(path):
-            replace_file(path, data)
+            if write is None:
+                replace_file(path, data)
+            else:
+                write.overtake(data)
 
     def write_file_later(self, path: str, data: bytes, then: Flushed) -> None:
         write = self._writes.get(path)
@@ -172,17 +178,12 @@ class RealDisk:
             return usage.total, usage.free
 
     def lock(self, directory: str) -> Callable[[], None]:
-        """Own `directory` (its `.lock` file) until the returned callable is called.
-
-        Java locks with fcntl records, which exclude other processes but not this one; an
-        flock beside it excludes a second node in this process.
-        """
+        """Own `directory` (its `.lock` file) until the returned callable is called."""
         path = f"{directory}/.lock"
         with failures_of(path):
             fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_file(fd)
         except OSError as error:
             os.close(fd)
             raise DirectoryLocked(path, "another Kafka server is using this directory") from error
@@ -273,6 +274,16 @@ class _LaterWrite:
         self._is_busy = False
         self._next: bytes | None = None
         self._waiting: list[Flushed] = []
+        # Between a thread that is replacing the file and `overtake`.
+        self._replacing = Lock()
+        self._generation = 0
+
+    def overtake(self, data: bytes) -> None:
+        """Replace the file now with what is newer than anything asked for before."""
+        with self._replacing:
+            self._generation += 1
+            self._next = None
+            replace_file(self._path, data)
 
     def ask(self, data: bytes, then: Flushed) -> None:
         self._next = data
@@ -285,25 +296,44 @@ class _LaterWrite:
         data, self._next = self._next, None
         thens, self._waiting = self._waiting, []
         self._is_busy = True
+        generation = self._generation
         failure: list[OSError] = []
 
         def work() -> None:
-            try:
-                replace_file(self._path, data)
-            except OSError as error:
-                failure.append(error)
+            with self._replacing:
+                if self._generation == generation:
+                    try:
+                        replace_file(self._path, data)
+                    except OSError as error:
+                        failure.append(error)
 
         def done() -> None:
             self._is_busy = False
             if self._next is not None:
                 self._start()
             else:
+                thens.extend(self._waiting)  # overtaken
                 del self._writes[self._path]
             error = disk_failed(self._path, failure[0]) if failure else None
             for then in thens:
                 then(error)
 
         self._run_in_thread(work, done)
+
+
+def _lock_file(fd: int) -> None:
+    """Lock against Java's FileChannel.tryLock, which is an fcntl record lock.
+
+    Such a lock belongs to a process and is lost when it closes any descriptor of the file;
+    one of an open file description (Linux) excludes those, and a second node in this
+    process too. Elsewhere an flock does the latter.
+    """
+    if hasattr(fcntl, "F_OFD_SETLK"):
+        # struct flock: type, whence, start, length (0: all of it), pid (0 for these)
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    else:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _run_inline(work: Callable[[], None], then: Callable[[], None]) -> None:

@@ -139,6 +139,8 @@ class SimDisk:
         self._files: dict[Data, SimFile] = {}
         self._faults: list[_Fault] = []
         self._locks: set[str] = set()
+        # Files to be replaced: the newest contents (None: overtaken), and who waits.
+        self._later: dict[str, tuple[bytes | None, list[Flushed]]] = {}
         self._root.flush()
 
     # Faults.
@@ -154,6 +156,7 @@ class SimDisk:
         self._files.clear()
         self._faults.clear()
         self._locks.clear()
+        self._later.clear()
         self._root.crash(rng)
 
     # The seam.
@@ -181,6 +184,8 @@ class SimDisk:
 
     def write_file(self, path: str, data: bytes) -> None:
         self.changing("write_file", path, len(data))
+        if path in self._later:  # what was asked for earlier is older than this
+            self._later[path] = (None, self._later[path][1])
         directory, name = self._parent(path)
         new = Data(bytearray(data), data, self.now())
         directory.change(None, name, new)
@@ -188,20 +193,27 @@ class SimDisk:
 
     def write_file_later(self, path: str, data: bytes, then: Flushed) -> None:
         boot = self.boots
+        thens = self._later[path][1] if path in self._later else []
+        thens.append(then)
+        self._later[path] = (data, thens)
 
         def work() -> None:
-            if self.boots != boot:
-                return
-            try:
-                self.write_file(path, data)
-            except DiskFailed as failure:
-                then(failure)
-            except FileNotFoundError:
-                then(DiskFailed(path, "no such directory any more"))
-            else:
-                then(None)
+            if self.boots == boot and path in self._later:
+                newest, thens = self._later.pop(path)
+                error = None if newest is None else self._try_write(path, newest)
+                for one in thens:
+                    one(error)
 
         self.run_later(work)
+
+    def _try_write(self, path: str, data: bytes) -> DiskFailed | None:
+        try:
+            self.write_file(path, data)
+        except DiskFailed as failure:
+            return failure
+        except FileNotFoundError:
+            return DiskFailed(path, "no such directory any more")
+        return None
 
     def list(self, directory: str) -> list[str]:
         self.touching("read", directory)
