@@ -64,7 +64,7 @@ def polled(client: Any, count: int) -> list[Any]:
     got: list[Any] = []
 
     def poll() -> bool:
-        for records in client.poll(timeout_ms=200).values():
+        for records in client.poll(timeout_ms=1000).values():
             got.extend(records)
         return len(got) >= count
 
