@@ -48,7 +48,9 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda found: _character(found.group(1)), text)
+    plain = _ESCAPE.sub(lambda found: _character(found.group(1)), text)
+    # Java's characters are halves of UTF-16; two escapes may make one of ours.
+    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _character(escaped: str) -> str:

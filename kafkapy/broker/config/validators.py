@@ -11,11 +11,12 @@ from typing import Any, Protocol
 
 
 class Invalid(Exception):
-    """The value breaks the rule `allowed`."""
+    """The value breaks the rule `allowed`; `item` is what of a list does, if one item does."""
 
-    def __init__(self, allowed: str) -> None:
+    def __init__(self, allowed: str, item: str | None = None) -> None:
         super().__init__(allowed)
         self.allowed = allowed
+        self.item = item
 
 
 class Validator(Protocol):
@@ -113,7 +114,7 @@ class ListOf:
             if not item:
                 raise Invalid("values must not be empty.")
             if self.choices and item not in self.choices:
-                raise Invalid(f"String must be one of: {', '.join(self.choices)}")
+                raise Invalid(f"String must be one of: {', '.join(self.choices)}", item)
 
 
 class NonEmptyText:

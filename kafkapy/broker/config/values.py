@@ -12,6 +12,10 @@ from kafkapy.broker.config.validators import Invalid
 
 _BITS: Final = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+# As Double.parseDouble takes it, hexadecimal aside; Java's d or f may follow the digits.
+_NUMBER: Final = re.compile(
+    r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?|NaN|Infinity)", re.ASCII
+)
 _COMMA: Final = re.compile(r"\s*,\s*")
 
 
@@ -42,7 +46,8 @@ def check(key: Key[Any], value: Value) -> None:
     try:
         key.validator.check(value)
     except Invalid as bad:
-        raise ConfigError(key.name, value, bad.allowed) from None
+        shown = value if bad.item is None else bad.item
+        raise ConfigError(key.name, shown, bad.allowed) from None
 
 
 def parse_as(kind: ConfigType, text: str) -> Value:
@@ -70,10 +75,9 @@ def _whole_number(kind: ConfigType, text: str) -> int:
 
 
 def _double(text: str) -> float:
-    try:
-        return float(text.rstrip("dDfF") if "n" not in text.lower() else text)
-    except ValueError:
-        raise ValueError(f"Not a number of type {ConfigType.DOUBLE.name}") from None
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError(f"Not a number of type {ConfigType.DOUBLE.name}")
+    return float(text if text[-1] in "Ny" else text.rstrip("dDfF"))
 
 
 def to_text(value: Value) -> str | None:

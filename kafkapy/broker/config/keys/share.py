@@ -145,7 +145,7 @@ class ShareKeys(Section):
     )
     share_coordinator_state_topic_min_isr = int16(
         2,
-        "min.insync.replicas of the share state topic.",
+        "The min.insync.replicas of the share state topic.",
         valid=at_least(1),
         importance=HIGH,
     )

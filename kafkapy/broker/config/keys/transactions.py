@@ -33,7 +33,7 @@ class TransactionKeys(Section):
     )
     transaction_state_log_min_isr = int32(
         2,
-        "min.insync.replicas of the transaction topic.",
+        "The min.insync.replicas of the transaction topic.",
         valid=at_least(1),
         importance=HIGH,
     )

@@ -1,0 +1,27 @@
+"""What Apache Kafka 4.3.1 says of its keys, recorded (tests/fixtures/config)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+
+_PATH = Path(__file__).parents[2] / "fixtures" / "config" / "kafka-4.3.1.json"
+KAFKA: dict[str, Any] = json.loads(_PATH.read_text(encoding="utf-8"))
+
+
+def kafkas_config() -> BrokerConfig:
+    """The configuration of the server that was asked."""
+    return BrokerConfig.from_text("\n".join(KAFKA["server_properties"]))
+
+
+def minimal(**properties: str) -> BrokerConfig:
+    """A single node; keyword names with underscores for dots."""
+    given = {
+        "node.id": "1",
+        "process.roles": "broker,controller",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+    }
+    given |= {name.replace("_", "."): value for name, value in properties.items()}
+    return BrokerConfig(given)
