@@ -1,5 +1,6 @@
 """The cluster as clients of this node are told about it: brokers, controllers, replicas."""
 
+from collections.abc import Callable
 from typing import Any
 
 from kafkapy.kraft.image import MetadataImage
@@ -11,8 +12,13 @@ from kafkapy.kraft.uuids import LOST
 class ClusterView:
     """Reads the image; endpoints are those of the listener the client came in on."""
 
-    def __init__(self, image: MetadataImage) -> None:
-        self._image = image
+    def __init__(self, image: Callable[[], MetadataImage]) -> None:
+        """`image`: the one in force; another takes its place when a snapshot is loaded."""
+        self._current = image
+
+    @property
+    def _image(self) -> MetadataImage:
+        return self._current()
 
     def brokers(self, listener: str, *, with_fenced: bool = False) -> list[dict[str, Any]]:
         rows = []

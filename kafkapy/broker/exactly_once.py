@@ -39,14 +39,14 @@ class ExactlyOnce:
         config: BrokerConfig,
         clock: Clock,
         network: Network,
-        image: MetadataImage,
+        image: Callable[[], MetadataImage],
         partitions: Partitions,
         producer_ids: ProducerIds,
         find_group_shard: Callable[[int], GroupShard],
         disk_failed: Callable[[DiskFailed], None],
     ) -> None:
         """`find_group_shard`: the group coordinator's `active_shard`."""
-        self._image = image
+        self._current_image = image
         self.marker_writer = MarkerWriter(
             clock=clock,
             find_partition=partitions.get,
@@ -65,7 +65,7 @@ class ExactlyOnce:
             clock=clock,
             producer_ids=producer_ids,
             markers=self.markers,
-            server_version=lambda: image.features.get(TRANSACTION_VERSION, 0),
+            server_version=lambda: image().features.get(TRANSACTION_VERSION, 0),
             settings=TransactionSettings(
                 max_timeout_ms=config.transaction_max_timeout_ms,
                 expiration_ms=config.transactional_id_expiration_ms,
@@ -88,7 +88,10 @@ class ExactlyOnce:
                 request_timeout_ms=config.request_timeout_ms,
             ),
         )
-        partitions.on_leadership.append(self._leadership_changed)
+
+    @property
+    def _image(self) -> MetadataImage:
+        return self._current_image()
 
     def start(self) -> None:
         self.transactions.start()
@@ -96,7 +99,7 @@ class ExactlyOnce:
     def close(self) -> None:
         self.transactions.close()
 
-    def _leadership_changed(self, partition: Partition, is_leader: bool) -> None:
+    def leadership_changed(self, partition: Partition, is_leader: bool) -> None:
         topic, index = partition.topic_partition
         if topic != TRANSACTION_STATE:
             return

@@ -7,28 +7,32 @@
 Handlers reach everything through the attributes here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
 from kafkapy.broker.auto_topics import AutoTopics
 from kafkapy.broker.cluster_view import ClusterView
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.rules import Rules
+from kafkapy.broker.config.rules import BrokerConfigRules
 from kafkapy.broker.config.topic_config import TopicConfigs
 from kafkapy.broker.controller_link import LocalController
+from kafkapy.broker.exactly_once import ExactlyOnce, NobodyElse
 from kafkapy.broker.fetch_sessions import FetchSessions
+from kafkapy.broker.groups import Groups
 from kafkapy.broker.lifecycle import Lifecycle
 from kafkapy.broker.listening import Endpoints
 from kafkapy.broker.partitions import Partitions
+from kafkapy.broker.settings import controller_settings, quorum_settings
 from kafkapy.broker.startup import Identity, identify
 from kafkapy.core.errors import DiskFailed, ErrorCode
-from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng
+from kafkapy.core.ids import NO_NODE
+from kafkapy.core.seams import Callback, Clock, Disk, Journal, Network, Rng
 from kafkapy.kraft.controller.controller import Controller
-from kafkapy.kraft.controller.state import ControllerSettings
 from kafkapy.kraft.delta import Delta
 from kafkapy.kraft.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from kafkapy.kraft.metadata_quorum import MetadataQuorum
+from kafkapy.kraft.records import MetadataRecord
 from kafkapy.kraft.voters import VoterAddress
 from kafkapy.log.config import LogConfig
 from kafkapy.log.directories import LogDirectories
@@ -47,6 +51,7 @@ class Node:
         rng: Rng,
         journal: Journal,
         bound_ports: Mapping[str, int],
+        network: Network | None = None,
         host: str = "127.0.0.1",
     ) -> None:
         self.config = config
@@ -64,18 +69,25 @@ class Node:
         # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
         self.encoded_metadata: dict[tuple[int, str], bytes] = {}
         self.logs = LogDirectories(disk, clock, rng, journal, config, self.identity)
-        self.quorum = MetadataQuorum(disk, clock, rng, journal, config, self.identity)
-        self.image: MetadataImage = self.quorum.image
-        self.cluster = ClusterView(self.image)
+        self.quorum = MetadataQuorum(
+            disk,
+            clock,
+            rng,
+            config.metadata_directory,
+            quorum_settings(config, self.identity, self.endpoints),
+            journal=journal,
+        )
+        self.quorum.on_failed = self._metadata_disk_failed
+        self.cluster = ClusterView(lambda: self.image)
         self.controller = Controller(
-            settings=self._controller_settings(),
-            rules=Rules(config),
+            settings=controller_settings(config, self.cluster_id),
+            rules=BrokerConfigRules(config),
             clock=clock,
             rng=rng,
             log=self.quorum,
         )
         self.partitions = Partitions(
-            self.node_id, self.image, self.logs, self.log_config, self.directory_failed
+            self.node_id, lambda: self.image, self.logs, self.log_config, self.directory_failed
         )
         self.auto_topics = AutoTopics(self.controller, config, journal)
         self.link = LocalController(
@@ -91,26 +103,59 @@ class Node:
             metadata_offset=lambda: self.image.offset,
         )
         self.producer_ids = BlockProducerIds(self.link.allocate_producer_ids)
+        self._groups = Groups(config=config, clock=clock)
+        self.groups = self._groups.coordinator
+        self._exactly_once = ExactlyOnce(
+            node_id=self.node_id,
+            config=config,
+            clock=clock,
+            network=network or NobodyElse(),
+            image=lambda: self.image,
+            partitions=self.partitions,
+            producer_ids=self.producer_ids,
+            find_group_shard=self.groups.active_shard,
+            disk_failed=self.directory_failed,
+        )
+        self.transactions = self._exactly_once.transactions
+        self.verification = self._exactly_once.verification
+        self.marker_writer = self._exactly_once.marker_writer
+        self.partitions.on_leadership += [
+            self._groups.leadership_changed,
+            self._exactly_once.leadership_changed,
+        ]
         self.lifecycle = Lifecycle(self.link, clock, journal, config.broker_heartbeat_interval_ms)
         self._awaited: dict[UUID, list[Callback]] = {}
         self._follows = False
+        # What ends the process when it must not go on; the shell says how.
+        self.on_fatal: Callable[[DiskFailed], None] = _stop_here
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster's metadata, as far as it is committed and known here."""
+        return self.quorum.image
 
     # --- start ---
 
     def start(self, then: Callback) -> None:
         """`then` once this node serves: it is unfenced and leads what it should."""
         self.quorum.subscribe(self._on_delta)
-        self.quorum.start(partial(self._lead, then))
+        self.quorum.on_lead = partial(self._lead, then)
+        self.quorum.on_resign = self.controller.resign
+        self.quorum.start()
 
-    def _lead(self, then: Callback) -> None:
-        self.controller.lead(self.image, self.quorum.bootstrap_records)
+    def _lead(
+        self, then: Callback, image: MetadataImage, bootstrap: Sequence[MetadataRecord]
+    ) -> None:
+        self.controller.lead(image, bootstrap)
         self.link.register_controller(lambda _: self.lifecycle.start(partial(self._follow, then)))
 
     def _follow(self, then: Callback) -> None:
         """Registered: open every log this node has, then ask to be unfenced."""
         self._reconfigure_broker()
-        self.logs.load(self.image.topics_by_name)
+        self.logs.load(self._topics_here())
+        self._groups.follow(self.image, Delta())
         self.partitions.follow_all()
+        self._exactly_once.start()
         self._follows = True
         self.lifecycle.ready(then)
 
@@ -121,14 +166,15 @@ class Node:
         self.lifecycle.leave(partial(self._close, then))
 
     def _close(self, then: Callback) -> None:
+        self._exactly_once.close()
+        self._groups.close()
         self.controller.resign()
         self.logs.close(broker_epoch=self.link.epoch)
-        self.quorum.close()
-        then()
+        self.quorum.close(lambda _: then())
 
     # --- metadata ---
 
-    def _on_delta(self, delta: Delta) -> None:
+    def _on_delta(self, image: MetadataImage, delta: Delta) -> None:
         """Committed records were folded into the image: act on what they changed."""
         if delta.is_empty:
             return
@@ -140,6 +186,7 @@ class Node:
                 self.partitions.reconfigure(name)
             elif resource_type == BROKER_RESOURCE and name in ("", str(self.node_id)):
                 self._reconfigure_broker()
+        self._groups.follow(image, delta)
         self.partitions.follow(delta)
         for topic_id in delta.topics_created:
             for serving in self._awaited.pop(topic_id, ()):
@@ -192,25 +239,22 @@ class Node:
             if self.logs.is_directory_offline(path)
         )
 
+    def _metadata_disk_failed(self, failed: DiskFailed) -> None:
+        """Without its metadata log a node knows nothing: it must not go on."""
+        self.journal.error("metadata log failed", reason=failed)
+        self.on_fatal(failed)
+
     # --- who is who ---
 
     @property
     def controller_id(self) -> int:
-        return self.quorum.leader_id
+        leader_id = self.quorum.leader_id
+        return NO_NODE if leader_id is None else leader_id
 
     def _controller_address(self) -> VoterAddress | None:
         own = self.endpoints.controller
         return VoterAddress(own[0].name, own[0].host, own[0].port) if own else None
 
-    def _controller_settings(self) -> ControllerSettings:
-        config = self.config
-        return ControllerSettings(
-            node_id=self.node_id,
-            cluster_id=self.cluster_id,
-            session_timeout_ms=config.broker_session_timeout_ms,
-            balances_leaders=config.auto_leader_rebalance_enable,
-            balance_interval_ms=config.leader_imbalance_check_interval_seconds * 1000,
-            unclean_election_interval_ms=config.unclean_leader_election_interval_ms,
-            max_idle_interval_ms=config.metadata_max_idle_interval_ms,
-            quorum_ids=(self.node_id,),
-        )
+
+def _stop_here(failed: DiskFailed) -> None:
+    raise failed

@@ -40,6 +40,7 @@ class Partition:
         "_disk_failed",
         "_node_id",
         "_offline",
+        "_unflushed",
         "_unseen_bytes",
         "isr",
         "leader",
@@ -77,6 +78,8 @@ class Partition:
         self._unseen_bytes = 0
         # (end offset, order of arrival, acknowledge): answered when the watermark gets there.
         self._acks: list[tuple[int, int, Acknowledge]] = []
+        # acks=1 where the topic wants the disk to have it first.
+        self._unflushed: list[tuple[int, Acknowledge]] = []
 
     # --- role ---
 
@@ -186,16 +189,14 @@ class Partition:
     def when_durable(self, end_offset: int, then: Acknowledge) -> None:
         """acks=1: at once, unless the topic wants the disk to have it first."""
         if self.log.needs_flush_before_ack and self.log.flushed_offset < end_offset:
-            self.log.flush(
-                lambda failed: then(
-                    ErrorCode.NONE if failed is None else ErrorCode.KAFKA_STORAGE_ERROR
-                )
-            )
+            # `append` has asked for the flush; one serves all that arrived meanwhile.
+            self._unflushed.append((end_offset, then))
         else:
             then(ErrorCode.NONE)
 
     def forget_ack(self, then: Acknowledge) -> None:
         """The request's time is up; nobody waits for this acknowledgement any more."""
+        self._unflushed = [waiting for waiting in self._unflushed if waiting[1] is not then]
         self._acks = [ack for ack in self._acks if ack[2] is not then]
 
     @property
@@ -207,6 +208,13 @@ class Partition:
 
     def _on_flushed(self, failed: DiskFailed | None) -> None:
         if failed is None:
+            flushed_offset = self.log.flushed_offset
+            waiting, self._unflushed = self._unflushed, []
+            for end_offset, then in waiting:
+                if end_offset <= flushed_offset:
+                    then(ErrorCode.NONE)
+                else:
+                    self._unflushed.append((end_offset, then))
             self._advance_high_watermark()
         else:
             # Never tried again: the kernel may have dropped what it could not write.
@@ -241,8 +249,11 @@ class Partition:
         return ErrorCode.NONE
 
     def _fail_acks(self, code: ErrorCode) -> None:
-        waiting, self._acks = self._acks, []
-        for _, _, then in waiting:
+        acks, self._acks = self._acks, []
+        unflushed, self._unflushed = self._unflushed, []
+        for _, _, then in acks:
+            then(code)
+        for _, then in unflushed:
             then(code)
 
     def _wake(self, count_bytes: int) -> None:

@@ -25,13 +25,13 @@ class Partitions:
     def __init__(
         self,
         node_id: int,
-        image: MetadataImage,
+        image: Callable[[], MetadataImage],
         logs: LogDirectories,
         config_for: Callable[[str], LogConfig],
         disk_failed: Callable[[DiskFailed], None],
     ) -> None:
         self._node_id = node_id
-        self._image = image
+        self._current_image = image
         self._logs = logs
         self._config_for = config_for
         self._disk_failed = disk_failed
@@ -39,6 +39,10 @@ class Partitions:
         self._by_id: dict[tuple[UUID, int], Partition] = {}
         self.on_leadership: list[Callable[[Partition, bool], None]] = []
         self.on_deleted: list[Callable[[TopicPartition], None]] = []
+
+    @property
+    def _image(self) -> MetadataImage:
+        return self._current_image()
 
     def __len__(self) -> int:
         return len(self._by_name)

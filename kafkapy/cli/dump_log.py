@@ -134,9 +134,10 @@ def _decoder(path: str) -> Decode:
 
         return lambda record: decode_record(record.value or b"")
     if topic == "__consumer_offsets":
-        from kafkapy.group.records import GroupCodec
+        from kafkapy.coordinator.registry import Registry
+        from kafkapy.group.records import KEY_CLASSES, written_version
 
-        groups = GroupCodec()
+        groups = Registry(KEY_CLASSES, written_version)
         return lambda record: groups.decode(record.key or b"", record.value)
     if topic == "__transaction_state":
         from kafkapy.txn.records import TransactionCodec

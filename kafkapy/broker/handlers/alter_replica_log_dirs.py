@@ -24,9 +24,7 @@ def handle(node: "Node", call: Call) -> Answer:
                 rows.append({"partition_index": index, "error_code": code})
     return {
         "throttle_time": 0,
-        "results": [
-            {"topic_name": name, "partitions": rows} for name, rows in topics.items()
-        ],
+        "results": [{"topic_name": name, "partitions": rows} for name, rows in topics.items()],
     }
 
 

@@ -84,7 +84,7 @@ class _Fetch:
         left = self._max_bytes
         for wanted in self._fetching.wanted.values():
             result = self._read_partition(wanted, left)
-            size = sum(one.length for one in result.slices)  # type: ignore[union-attr]  # slices
+            size = _size(result)
             self._read_bytes += size
             left = max(0, left - size)
             if result.error_code or result.diverging_epoch is not None:
@@ -204,7 +204,8 @@ class _Fetch:
         """What was read before parking is read again when there is more."""
         for _, result in self._results:
             for one in result.slices:
-                one.release()  # type: ignore[union-attr]  # slices of files
+                if not isinstance(one, bytes | memoryview):
+                    one.release()
         self._results = []
 
     # --- answering ---
@@ -226,6 +227,12 @@ class _Fetch:
             wanted.told_log_start_offset = result.log_start_offset
         self._fetching.rotate(served)
         return _packed(self._call, list(topics.values()), session_id=self._fetching.session_id)
+
+
+def _size(result: FetchedPartition) -> int:
+    return sum(
+        len(one) if isinstance(one, bytes | memoryview) else one.length for one in result.slices
+    )
 
 
 def _is_news(wanted: Wanted, result: FetchedPartition) -> bool:

@@ -93,7 +93,7 @@ def _find(call: Call, partition: Partition, timestamp: int) -> tuple[int, int, i
             return upper, -1, partition.leader_epoch
         case -2 | -4:
             start = log.log_start_offset
-            return start, -1, log.epoch_at(start)
+            return start, -1, log.epochs.epoch_at(start)
         case -5 | -6:
             return _NOT_FOUND
         case -3:

@@ -5,99 +5,183 @@ Per partition: find it, append, and acknowledge as `acks` asks:
 0 no response, 1 when this node has it, -1 when every in-sync replica has it.
 """
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later
+from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later, Resolved
 from kafkapy.broker.partition import Partition
-from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.broker.verification import ToAppend, Verified, mode_of_produce
+from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import later as after
 from kafkapy.log.append import AppendInfo, RecordsRefused
+from kafkapy.protocol.batch import TRANSACTIONAL_BIT, read_header
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
 
 if TYPE_CHECKING:
     from kafkapy.broker.node import Node
 
 ALL, NONE = -1, 0
+_ATTRIBUTES_AT = 22  # the low byte of a batch's attributes
 # Only Kafka's own admin client may write to internal topics (kafka-console tools do).
 _ADMIN_CLIENT_ID = "__admin_client"
 
 
 def handle(node: "Node", call: Call) -> Answer:
     request = call.body
-    acks = request.acks
-    if acks not in (ALL, NONE, 1):
+    if request.acks not in (ALL, NONE, 1):
         return _answer(call, _refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS))
-    waiting = _Waiting(node, call)
+    if any(_is_transactional(records) for _, _, rows in request.topics for _, records in rows):
+        return _Transactional(node, call).handle()
+    appending = _Appending(node, call)
     for name, topic_id, partitions in request.topics:
-        rows: list[ProducedPartition] = []
-        waiting.topics.append((name, topic_id, rows))
+        appending.begin_topic(name, topic_id)
         for index, records in partitions:
-            _produce(node, call, waiting, rows, name, topic_id, index, records)
-    return waiting.answer()
+            appending.append(name, topic_id, index, records, None)
+    return appending.answer()
 
 
-def _produce(
-    node: "Node",
-    call: Call,
-    waiting: "_Waiting",
-    rows: list[ProducedPartition],
-    name: str | None,
-    topic_id: Any,
-    index: int,
-    records: memoryview | None,
-) -> None:
-    """Append to one partition; its row is filled now, or when it is acknowledged."""
-    acks = call.body.acks
-    try:
-        partition = node.partitions.find_to_write(name, topic_id, index)
-        if partition.is_internal and call.client_id != _ADMIN_CLIENT_ID:
-            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
-        if records is None or not len(records):
-            raise Refused(ErrorCode.INVALID_RECORD, "the partition has no record batch")
-        partition.check_leader()
-        info = partition.append(records, needs_all=acks == ALL)
-    except RecordsRefused as refused:
-        rows.append(_refused(index, refused, refused.record_errors))
-    except Refused as refused:
-        rows.append(
-            _refused(index, refused, (), _leader_hint(node, name, topic_id, index, refused))
+def _is_transactional(records: Any) -> bool:
+    return (
+        records is not None
+        and len(records) > _ATTRIBUTES_AT
+        and bool(records[_ATTRIBUTES_AT] & TRANSACTIONAL_BIT)
+    )
+
+
+class _Transactional:
+    """Batches of a transaction are appended once its coordinator has confirmed that their
+    partitions are in it (KIP-890; broker/verification.py). Until then they are kept here,
+    copied: the buffer they came in is read into again."""
+
+    def __init__(self, node: "Node", call: Call) -> None:
+        self._node = node
+        self._call = call
+        self._later = Later()
+        # (name, topic id, index, records, index into what is verified or None)
+        self._rows: list[tuple[str | None, Any, int, bytes | None, int | None]] = []
+        self._batches: list[ToAppend] = []
+
+    def handle(self) -> Answer:
+        call = self._call
+        request = call.body
+        if request.transactional_id is None:
+            code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            return _answer(call, _refuse_all(request, code))
+        for name, topic_id, partitions in request.topics:
+            for index, records in partitions:
+                self._note(name, topic_id, index, records)
+        if len({(one.producer_id, one.producer_epoch) for one in self._batches}) > 1:
+            return _answer(call, _refuse_all(request, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+        mode = mode_of_produce(call.version)
+        self._node.verification.verify(
+            request.transactional_id, self._batches, mode, self._verified
         )
-    except DiskFailed as failed:
-        node.directory_failed(failed)
-        rows.append(_refused(index, Refused(ErrorCode.KAFKA_STORAGE_ERROR)))
-    else:
-        at = len(rows)
-        rows.append(
-            ProducedPartition(
-                index,
-                ErrorCode.NONE,
-                info.first_offset,
-                info.log_append_time_ms,
-                info.log_start_offset,
-                (),
-                None,
-                None,
-            )
-        )
-        if acks != NONE:
-            waiting.for_ack(partition, info, rows, at)
+        return self._later
+
+    def _note(self, name: str | None, topic_id: Any, index: int, records: Any) -> None:
+        kept = None if records is None else bytes(records)
+        at = None
+        try:
+            if kept is not None and _is_transactional(kept):
+                header = read_header(kept)
+                partition = self._node.partitions.find_to_write(name, topic_id, index)
+                partition.check_leader()
+                at = len(self._batches)
+                self._batches.append(
+                    ToAppend(
+                        partition.topic_partition,
+                        partition.log.producers,
+                        header.producer_id,
+                        header.producer_epoch,
+                        header.base_sequence,
+                    )
+                )
+        except (Refused, Corrupt):
+            pass  # the append finds the same, and answers it
+        self._rows.append((name, topic_id, index, kept, at))
+
+    def _verified(self, results: Sequence[Verified]) -> None:
+        appending = _Appending(self._node, self._call)
+        for (name, topic_id), rows in groupby(self._rows, key=lambda row: row[:2]):
+            appending.begin_topic(name, topic_id)
+            for _, _, index, records, at in rows:
+                result = None if at is None else results[at]
+                view = None if records is None else memoryview(records)
+                appending.append(name, topic_id, index, view, result)
+        answer = appending.answer()
+        if isinstance(answer, Later):
+            answer.when_resolved(lambda answered: self._later.resolve(answered.answer))
+        else:
+            self._later.resolve(answer)
 
 
-class _Waiting:
-    """The acknowledgements one request still waits for; usually there are none."""
+class _Appending:
+    """The rows of one answer, and the acknowledgements it still waits for: usually none."""
 
-    __slots__ = ("_acks", "_call", "_later", "_node", "_timer", "topics")
+    __slots__ = ("_acks", "_call", "_later", "_node", "_rows", "_timer", "topics")
 
     def __init__(self, node: "Node", call: Call) -> None:
         self.topics: list[tuple[str | None, Any, list[ProducedPartition]]] = []
+        self._rows: list[ProducedPartition] = []
         self._node = node
         self._call = call
         self._later: Later | None = None
         self._timer: Any = None
         self._acks: dict[int, tuple[Partition, Any]] = {}
 
-    def for_ack(
+    def begin_topic(self, name: str | None, topic_id: Any) -> None:
+        self._rows = []
+        self.topics.append((name, topic_id, self._rows))
+
+    def append(
+        self,
+        name: str | None,
+        topic_id: Any,
+        index: int,
+        records: memoryview | bytes | None,
+        verified: Verified,
+    ) -> None:
+        """Append to one partition; its row is filled now, or when it is acknowledged."""
+        node, call, rows = self._node, self._call, self._rows
+        acks = call.body.acks
+        try:
+            if isinstance(verified, Refused):
+                raise verified
+            partition = node.partitions.find_to_write(name, topic_id, index)
+            if partition.is_internal and call.client_id != _ADMIN_CLIENT_ID:
+                raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
+            if records is None or not len(records):
+                raise Refused(ErrorCode.INVALID_RECORD, "the partition has no record batch")
+            partition.check_leader()
+            info = partition.append(memoryview(records), needs_all=acks == ALL, guard=verified)
+        except RecordsRefused as refused:
+            start = partition.log.log_start_offset
+            rows.append(_refused(index, refused, refused.record_errors, None, start))
+        except Refused as refused:
+            leader = _leader_hint(node, name, topic_id, index, refused)
+            rows.append(_refused(index, refused, (), leader))
+        except DiskFailed as failed:
+            node.directory_failed(failed)
+            rows.append(_refused(index, Refused(ErrorCode.KAFKA_STORAGE_ERROR)))
+        else:
+            rows.append(
+                ProducedPartition(
+                    index,
+                    ErrorCode.NONE,
+                    info.first_offset,
+                    info.log_append_time_ms,
+                    info.log_start_offset,
+                    (),
+                    None,
+                    None,
+                )
+            )
+            if acks != NONE:
+                self._for_ack(partition, info, rows, len(rows) - 1)
+
+    def _for_ack(
         self, partition: Partition, info: AppendInfo, rows: list[ProducedPartition], at: int
     ) -> None:
         when = partition.when_committed if self._call.body.acks == ALL else partition.when_durable
@@ -132,7 +216,7 @@ class _Waiting:
             then(ErrorCode.REQUEST_TIMED_OUT)
 
 
-def _answer(call: Call, topics: list[tuple[str | None, Any, list[ProducedPartition]]]) -> Answer:
+def _answer(call: Call, topics: list[tuple[str | None, Any, list[ProducedPartition]]]) -> Resolved:
     if call.body.acks == NONE:
         failed = [row for _, _, rows in topics for row in rows if row.error_code]
         if failed:
@@ -153,9 +237,12 @@ def _refuse_all(
 
 
 def _refused(
-    index: int, refused: Refused, record_errors: Any = (), leader: Any = None
+    index: int,
+    refused: Refused,
+    record_errors: Any = (),
+    leader: Any = None,
+    log_start_offset: int = -1,
 ) -> ProducedPartition:
-    log_start_offset = refused.log_start_offset if isinstance(refused, RecordsRefused) else -1
     return ProducedPartition(
         index, refused.code, -1, -1, log_start_offset, record_errors, refused.message, leader
     )

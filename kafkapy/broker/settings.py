@@ -1,0 +1,56 @@
+"""From the configuration to what each part of the node is told of it."""
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.listeners import parse_voters
+from kafkapy.broker.listening import Endpoints
+from kafkapy.broker.startup import Identity
+from kafkapy.kraft.controller.state import ControllerSettings
+from kafkapy.kraft.metadata_quorum import MetadataQuorumSettings
+from kafkapy.kraft.quorum.state import QuorumSettings
+from kafkapy.kraft.snapshotting import SnapshotSettings
+from kafkapy.kraft.voters import ReplicaKey, Voter, VoterAddress, VoterSet
+
+
+def quorum_settings(
+    config: BrokerConfig, identity: Identity, endpoints: Endpoints
+) -> MetadataQuorumSettings:
+    controller = config.listening.controller
+    listener = controller[0].name if controller else "CONTROLLER"
+    return MetadataQuorumSettings(
+        cluster_id=identity.cluster_id,
+        local=ReplicaKey(config.node_id, identity.directory_ids[config.metadata_directory]),
+        endpoints=tuple(VoterAddress(one.name, one.host, one.port) for one in endpoints.controller),
+        configured_voters=VoterSet(
+            Voter(ReplicaKey(voter.node_id), (VoterAddress(listener, voter.host, voter.port),))
+            for voter in parse_voters(config.controller_quorum_voters)
+        ),
+        quorum=QuorumSettings(
+            election_timeout_ms=config.controller_quorum_election_timeout_ms,
+            fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
+            election_backoff_max_ms=config.controller_quorum_election_backoff_max_ms,
+            request_timeout_ms=config.controller_quorum_request_timeout_ms,
+            retry_backoff_ms=config.controller_quorum_retry_backoff_ms,
+            fetch_max_bytes=config.controller_quorum_fetch_max_bytes,
+            fetch_snapshot_max_bytes=config.controller_quorum_fetch_snapshot_max_bytes,
+        ),
+        snapshots=SnapshotSettings(
+            max_new_record_bytes=config.metadata_log_max_record_bytes_between_snapshots,
+            max_interval_ms=config.metadata_log_max_snapshot_interval_ms,
+            max_retention_bytes=config.metadata_max_retention_bytes,
+            max_retention_ms=config.metadata_max_retention_ms,
+        ),
+        segment_bytes=config.metadata_log_segment_bytes,
+    )
+
+
+def controller_settings(config: BrokerConfig, cluster_id: str) -> ControllerSettings:
+    return ControllerSettings(
+        node_id=config.node_id,
+        cluster_id=cluster_id,
+        session_timeout_ms=config.broker_session_timeout_ms,
+        balances_leaders=config.auto_leader_rebalance_enable,
+        balance_interval_ms=config.leader_imbalance_check_interval_seconds * 1000,
+        unclean_election_interval_ms=config.unclean_leader_election_interval_ms,
+        max_idle_interval_ms=config.metadata_max_idle_interval_ms,
+        quorum_ids=(config.node_id,),
+    )
