@@ -49,7 +49,7 @@ def test_a_transaction_from_first_to_last() -> None:
     assert one.ask(add(A0, B1)) == PartitionsAdded(NONE)
     assert one.ask(end(True)) == EndDecided(NONE, 4000, 1)
     (due,) = one.markers.sent
-    assert (due.partitions, due.committed, due.producer_epoch) == ({A0, B1}, True, 1)
+    assert (due.partitions, due.committed, due.producer_epoch) == (frozenset({A0, B1}), True, 1)
     assert state_of(one) == "CompleteCommit"
 
 

@@ -1,6 +1,7 @@
 """Verification: what is asked, in which order, and what producers are told."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
@@ -24,7 +25,13 @@ from kafkapy.protocol.messages import (
     encode_request,
     encode_response,
 )
-from kafkapy.txn.events import AddPartitions, EndTransaction, InitProducerId
+from kafkapy.txn.events import (
+    AddPartitions,
+    DescribeTransaction,
+    EndTransaction,
+    InitProducerId,
+    TransactionDescribed,
+)
 from tests.broker.transaction_fakes import Coordinating, FakeMarkers, FakeNetwork
 
 A0, B1 = TopicPartition("a", 0), TopicPartition("b", 1)
@@ -127,8 +134,9 @@ def test_a_producer_of_v2_adds_partitions_by_writing() -> None:
     one = Verifying()
     one.verify(Mode.ADD, A0, B1)
     assert one.last() == ["go", "go"]
-    machine = one.coordinator.shards.shards[0].machine
-    assert machine.transactions["tx"].partitions == {A0, B1}  # type: ignore[attr-defined]
+    described = one.ask(DescribeTransaction("tx"))
+    assert isinstance(described, TransactionDescribed)
+    assert described.partitions == frozenset({A0, B1})
 
 
 def test_where_the_transaction_is_open_already_nobody_is_asked() -> None:
@@ -214,9 +222,13 @@ def test_batches_of_one_transaction_are_confirmed_in_their_order() -> None:
     one.verify(Mode.ADD, A0)
     one.ask(EndTransaction("tx", 4000, 0, True, 2))
     order: list[str] = []
+
+    def note(name: str, _: Sequence[Verified]) -> None:
+        order.append(name)
+
     for name, sequence in (("first", 0), ("second", 10), ("third", 20)):
         batch = ToAppend(A0, one.producers[A0], 4000, 1, sequence)
-        one.verification.verify("tx", [batch], Mode.ADD, lambda _, name=name: order.append(name))
+        one.verification.verify("tx", [batch], Mode.ADD, partial(note, name))
     one.markers.write_all()
     assert order == []
     one.clock.advance(20)
