@@ -9,7 +9,9 @@ Every file and every directory has a volatile and a durable image (`disk_image.p
   one's parent, as `server/disk.py` does.
 
 Faults are asked for in advance: `fail(...)` the nth write or flush, `capacity` of the
-volume, or `on_write`, which is called before every change and may raise (a cut of power).
+volume, or `on_write`, which is called before every change and flush and may raise
+`Interrupted`: the process or the machine dies there. `crash` is the machine's death,
+`kill` the process's: then all that was written is still there, flushed or not.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +20,16 @@ from dataclasses import dataclass
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Bytes, Callback, Flushed, Rng
 from kafkapy.core.time import Instant
-from kafkapy.sim.disk_image import Data, Directory, Node, used_bytes
+from kafkapy.sim.disk_image import Data, Directory, Image, Node, used_bytes
+
+
+class Interrupted(BaseException):
+    """Raised out of `on_write`: nothing happens any more, except that of an append (which
+    a process may die in the middle of) so many bytes got through."""
+
+    def __init__(self, where: str, appended: int = 0) -> None:
+        super().__init__(where)
+        self.appended = appended
 
 
 @dataclass(slots=True)
@@ -63,7 +74,11 @@ class SimFile:
     def append(self, buffers: Sequence[Bytes]) -> None:
         data = b"".join(buffers)
         self._check_open()
-        self._disk.changing("append", self.path, len(data))
+        try:
+            self._disk.changing("append", self.path, len(data))
+        except Interrupted as end:
+            self._data.volatile += data[: end.appended]
+            raise
         self._data.volatile += data
         self._data.modified_ms = self._disk.now()
 
@@ -86,7 +101,7 @@ class SimFile:
 
     def flush(self, then: Flushed) -> None:
         self._check_open()
-        image = bytes(self._data.volatile)
+        image = self._data.image()
         boot = self._disk.boots
 
         def done() -> None:
@@ -97,7 +112,7 @@ class SimFile:
 
     def flush_now(self) -> None:
         self._check_open()
-        error = self._disk.flush_data(self.path, self._data, bytes(self._data.volatile))
+        error = self._disk.flush_data(self.path, self._data, self._data.image())
         if error is not None:
             raise error
 
@@ -134,7 +149,8 @@ class SimDisk:
         self.capacity = capacity
         self.boots = 0
         self.flushes = 0
-        self.on_write: Callable[[str, str], None] | None = None
+        # (kind, path, bytes of an append or a write)
+        self.on_write: Callable[[str, str, int], None] | None = None
         self._root = Directory()
         self._files: dict[Data, SimFile] = {}
         self._faults: list[_Fault] = []
@@ -152,12 +168,16 @@ class SimDisk:
 
     def crash(self, rng: Rng) -> None:
         """Power off and on: files opened before are dead, flushes under way never end."""
+        self.kill()
+        self._root.crash(rng)
+
+    def kill(self) -> None:
+        """The process ends: its files, locks and flushes go, what it wrote stays."""
         self.boots += 1
         self._files.clear()
         self._faults.clear()
         self._locks.clear()
         self._later.clear()
-        self._root.crash(rng)
 
     # The seam.
 
@@ -273,13 +293,18 @@ class SimDisk:
         directory.change(name, None, data)
 
     def remove_tree(self, directory: str) -> None:
-        self.changing("remove", directory)
         node = self._directory(directory)
+        for name, inside in sorted(node.entries.items()):
+            if isinstance(inside, Directory):
+                self.remove_tree(f"{directory}/{name}")
+            else:
+                self.remove(f"{directory}/{name}")
+        self.changing("remove", directory)
         parent, name = self._parent(directory)
         parent.change(name, None, node)
 
     def flush_directory(self, directory: str) -> None:
-        self.touching("flush", directory)
+        self.changing("flush", directory)
         self._directory(directory).flush()
 
     def space(self, directory: str) -> tuple[int, int]:
@@ -297,7 +322,7 @@ class SimDisk:
 
     def changing(self, kind: str, path: str, more_bytes: int = 0) -> None:
         if self.on_write is not None:
-            self.on_write(kind, path)
+            self.on_write(kind, path, more_bytes)
         self.touching(kind, path)
         if (
             more_bytes
@@ -314,13 +339,13 @@ class SimDisk:
                     self._faults.remove(fault)
                     raise DiskFailed(path, fault.cause)
 
-    def flush_data(self, path: str, data: Data, image: bytes) -> DiskFailed | None:
+    def flush_data(self, path: str, data: Data, image: Image) -> DiskFailed | None:
         self.flushes += 1
         try:
-            self.touching("flush", path)
+            self.changing("flush", path)
         except DiskFailed as failure:
             return failure
-        data.durable = image
+        data.flush(image)
         self._flush_names(path)
         return None
 

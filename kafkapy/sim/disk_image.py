@@ -7,13 +7,20 @@ File systems promise no more: `sim/disk.py` says what counts as flushed.
 """
 
 from dataclasses import dataclass, field
-from typing import Union
+from typing import NamedTuple, Union
 
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import Instant
 
 Node = Union["Data", "Directory"]
 _EPOCH = Instant(0)
+
+
+class Image(NamedTuple):
+    """A file as it was when a flush began; `order` tells which of two is the newer."""
+
+    order: int
+    contents: bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -23,6 +30,18 @@ class Data:
     volatile: bytearray = field(default_factory=bytearray)
     durable: bytes = b""
     modified_ms: Instant = _EPOCH
+    _images: int = 0
+    _flushed: int = 0
+
+    def image(self) -> Image:
+        self._images += 1
+        return Image(self._images, bytes(self.volatile))
+
+    def flush(self, image: Image) -> None:
+        """Flushes may end in another order than they began: the newest image stays."""
+        if image.order > self._flushed:
+            self._flushed = image.order
+            self.durable = image.contents
 
     def crash(self, rng: Rng) -> None:
         new, old = bytes(self.volatile), self.durable

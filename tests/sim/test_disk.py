@@ -1,5 +1,6 @@
 """The simulated disk: a Disk, and what it forgets."""
 
+from collections.abc import Callable
 from random import Random
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback
-from kafkapy.sim.disk import SimDisk
+from kafkapy.sim.disk import Interrupted, SimDisk
 from tests.sim.disk_conformance import Answers, DiskConformance
 
 SEEDS = st.integers(0, 2**32)
@@ -26,6 +27,16 @@ class Dice:
 
     def uuid(self) -> UUID:
         return UUID(int=self._random.getrandbits(128))
+
+
+class Never:
+    """Every throw is a zero: of what was not flushed nothing survives."""
+
+    def below(self, limit: int) -> int:
+        return 0
+
+    def uuid(self) -> UUID:
+        return UUID(int=0)
 
 
 class TestSimDisk(DiskConformance):
@@ -192,9 +203,10 @@ def test_a_full_disk_refuses_what_does_not_fit() -> None:
 def test_every_change_can_be_watched_and_stopped() -> None:
     disk = _disk()
     seen: list[tuple[str, str]] = []
-    disk.on_write = lambda kind, path: seen.append((kind, path))
+    disk.on_write = lambda kind, path, _: seen.append((kind, path))
     file = disk.open("/d/a", create=True)
     file.append([b"x"])
+    file.flush_now()
     file.truncate(0)
     disk.write_file("/d/b", b"")
     disk.rename("/d/b", "/d/c")
@@ -202,11 +214,67 @@ def test_every_change_can_be_watched_and_stopped() -> None:
     assert [kind for kind, _ in seen] == [
         "create",
         "append",
+        "flush",
         "truncate",
         "write_file",
         "rename",
         "remove",
     ]
+
+
+def test_a_process_that_dies_in_an_append_leaves_the_first_of_its_bytes() -> None:
+    disk = _disk()
+    file = disk.open("/d/a", create=True)
+    file.append([b"kept"])
+
+    def die(kind: str, path: str, size: int) -> None:
+        raise Interrupted(path, appended=2)
+
+    disk.on_write = die
+    with pytest.raises(Interrupted):
+        file.append([b"lost"])
+    disk.on_write = None
+    disk.kill()
+    assert disk.read_file("/d/a") == b"keptlo"
+
+
+def test_a_killed_process_loses_nothing_it_wrote_until_the_power_goes() -> None:
+    disk = _disk()
+    disk.open("/d/a", create=True).append([b"written"])
+    disk.kill()
+    assert disk.read_file("/d/a") == b"written"
+    disk.crash(Never())
+    assert not disk.exists("/d/a")
+
+
+def test_a_tree_may_be_left_half_removed() -> None:
+    disk = _disk()
+    disk.make_directory("/d/t")
+    for name in "abc":
+        disk.open(f"/d/t/{name}", create=True)
+
+    def die_at_b(kind: str, path: str, size: int) -> None:
+        if path.endswith("b"):
+            raise Interrupted(path)
+
+    disk.on_write = die_at_b
+    with pytest.raises(Interrupted):
+        disk.remove_tree("/d/t")
+    assert disk.list("/d/t") == ["b", "c"]
+
+
+def test_a_flush_that_ends_late_takes_nothing_back() -> None:
+    later: list[Callable[[], None]] = []
+    disk = SimDisk(run_later=later.append)
+    disk.make_directory("/d")
+    file = disk.open("/d/a", create=True)
+    file.append([b"a"])
+    file.flush(lambda _: None)
+    file.append([b"b"])
+    file.flush_now()
+    later.pop()()
+    disk.crash(Never())
+    assert disk.read_file("/d/a") == b"ab"
 
 
 def test_a_directory_is_locked_once() -> None:
