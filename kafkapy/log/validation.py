@@ -16,10 +16,17 @@ from typing import Final, NamedTuple
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.seams import Bytes
 from kafkapy.core.time import Instant
-from kafkapy.log.append import Origin, RecordsRefused
+from kafkapy.log.append import Origin
 from kafkapy.log.config import FOREVER_MS, LogConfig
+from kafkapy.log.validation_records import (
+    NO_TIMESTAMP,
+    check_offsets,
+    check_records,
+    renumbered,
+)
 from kafkapy.protocol.batch import (
     CODEC_MASK,
+    DELETE_HORIZON_BIT,
     HEADER_SIZE,
     LOG_APPEND_TIME_BIT,
     BatchHeader,
@@ -31,9 +38,14 @@ from kafkapy.protocol.batch import (
     stamped,
 )
 from kafkapy.protocol.compression import Codec, compress
-from kafkapy.protocol.records import SMALLEST_RECORD, Record, encode_record, read_varint, walk
+from kafkapy.protocol.records import (
+    SMALLEST_RECORD,
+    Record,
+    has_keyless,
+    read_varint,
+    walk,
+)
 
-NO_TIMESTAMP: Final = -1
 _CODECS: Final = {
     "uncompressed": Codec.NONE,
     "gzip": Codec.GZIP,
@@ -41,8 +53,17 @@ _CODECS: Final = {
     "lz4": Codec.LZ4,
     "zstd": Codec.ZSTD,
 }
-# An answer names this many bad records at most; a batch may hold a hundred thousand.
-_ERRORS_NAMED: Final = 3
+# Compressed records begin so; what does not (joined streams may not) is looked into.
+_FIRST_BYTES: Final = {
+    Codec.GZIP: b"\x1f\x8b",
+    Codec.LZ4: b"\x04\x22\x4d\x18",
+    Codec.ZSTD: b"\x28\xb5\x2f\xfd",
+}
+# Kafka reads a batch's length once it has the bytes up to its magic; the shortest message
+# there ever was took 14 bytes behind its length.
+_SHORTEST_TAIL: Final = 17
+_SHORTEST_LENGTH: Final = 14
+_KNOWN_BITS: Final = 0x7F
 
 
 class ValidatedBatches(NamedTuple):
@@ -92,11 +113,21 @@ def validate(
         size += header.size
         base_offset = header.next_offset
         position += len(batch)
+    if end - position >= _SHORTEST_TAIL:
+        _check_tail(records[position:])
     if not headers:
         raise Refused(ErrorCode.INVALID_RECORD, "no whole record batch")
     return ValidatedBatches(
         parts, headers, size, now if config.uses_log_append_time else NO_TIMESTAMP
     )
+
+
+def _check_tail(tail: memoryview) -> None:
+    """Bytes behind the last batch: a batch that is cut off is ignored, as Kafka does, and
+    anything else says that the whole is not what it claims to be."""
+    length = int.from_bytes(tail[8:12], signed=True)
+    if length < _SHORTEST_LENGTH:
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"a record batch of {length} bytes")
 
 
 def _header(records: memoryview, position: int) -> BatchHeader:
@@ -138,9 +169,14 @@ class _Check:
         if self.origin is Origin.RAFT:
             return self._stamp(batch, header, base_offset)
         target = self._target_codec(header, codec)
-        if target is not codec or self._asks_about_records(header):
+        if (
+            target is not codec
+            or self._asks_about_times(header)
+            or self._lacks_keys(batch, header)
+            or not _looks_compressed(batch, codec)
+        ):
             return self._walk(batch, header, base_offset, target)
-        if config.uses_log_append_time and not header.is_control:
+        if config.uses_log_append_time:
             return self._restamp(batch[HEADER_SIZE:], header, base_offset, header.attributes)
         return self._stamp(batch, header, base_offset)
 
@@ -157,11 +193,11 @@ class _Check:
             return codec
         return _CODECS[wanted]
 
-    def _asks_about_records(self, header: BatchHeader) -> bool:
+    def _asks_about_times(self, header: BatchHeader) -> bool:
         if self.origin is not Origin.CLIENT:
             return False
         config = self.config
-        if config.is_compacted or header.is_log_append_time:
+        if header.is_log_append_time:
             return True
         if config.uses_log_append_time:
             return False
@@ -170,6 +206,14 @@ class _Check:
             header.max_timestamp - self.now > config.message_timestamp_after_max_ms
             or config.message_timestamp_before_max_ms != FOREVER_MS
         )
+
+    def _lacks_keys(self, batch: memoryview, header: BatchHeader) -> bool:
+        if self.origin is not Origin.CLIENT or not self.config.is_compacted:
+            return False
+        try:
+            return has_keyless(payload(batch, header), header.record_count)
+        except Corrupt as error:
+            raise Refused(ErrorCode.INVALID_RECORD, str(error)) from error
 
     # -- the fast path
 
@@ -195,6 +239,7 @@ class _Check:
             max_timestamp = self.now
         else:
             attributes &= ~LOG_APPEND_TIME_BIT
+        attributes &= _KNOWN_BITS
         head = pack_header(
             body,
             base_offset,
@@ -229,28 +274,39 @@ class _Check:
         except Corrupt as error:
             raise Refused(ErrorCode.INVALID_RECORD, str(error)) from error
         if self.origin is Origin.CLIENT:
-            self._check_records(header, records)
+            check_records(header, records, self.config, self.now)
         max_timestamp = max((record.timestamp for record in records), default=NO_TIMESTAMP)
-        base_timestamp = header.base_timestamp
-        # Old clients numbered the records inside a compressed batch wrongly; such batches
-        # were always rewritten, never refused.
-        was_packed = header.codec is not Codec.NONE
-        if was_packed and not _offsets_are_consecutive(header, records):
-            unpacked, base_timestamp = _renumbered(records)
-        elif target is header.codec:
-            unpacked = b""  # nothing to rewrite
-        body: Bytes
-        if unpacked:
-            body = compress(target, unpacked, self._level(target))
-        else:
-            body = batch[HEADER_SIZE:]
-            if self._header_holds(header, max_timestamp):
-                return self._stamp(batch, header, base_offset)
-        header, head, body = self._restamp(
-            body,
+        if target is not header.codec:
+            return self._rewrite(header, records, base_offset, target, max_timestamp)
+        if header.codec is not Codec.NONE:
+            check_offsets(header, records)
+        if self._header_holds(header, max_timestamp):
+            return self._stamp(batch, header, base_offset)
+        return self._restamp(
+            batch[HEADER_SIZE:],
             header,
             base_offset,
-            header.attributes & ~CODEC_MASK | target,
+            header.attributes,
+            max_timestamp=max_timestamp,
+        )
+
+    def _rewrite(
+        self,
+        header: BatchHeader,
+        records: Sequence[Record],
+        base_offset: int,
+        target: Codec,
+        max_timestamp: int,
+    ) -> tuple[BatchHeader, bytes, Bytes]:
+        """The records with another codec. Old clients numbered those inside a compressed
+        batch wrongly, so they are numbered anew, as ever."""
+        unpacked, base_timestamp = renumbered(records)
+        attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_BIT) | target
+        header, head, body = self._restamp(
+            compress(target, unpacked, self._level(target)),
+            header,
+            base_offset,
+            attributes,
             max_timestamp=max_timestamp,
             base_timestamp=base_timestamp,
         )
@@ -272,48 +328,6 @@ class _Check:
             Codec.LZ4: config.compression_lz4_level,
             Codec.ZSTD: config.compression_zstd_level,
         }.get(codec)
-
-    def _check_records(self, header: BatchHeader, records: Sequence[Record]) -> None:
-        """Refuse the whole batch, naming its bad records, if there is one."""
-        is_compacted = self.config.is_compacted
-        errors: list[tuple[int, str]] = []
-        has_bad_timestamp = False
-        for index, record in enumerate(records):
-            if is_compacted and record.key is None:
-                errors.append((index, "Compacted topic cannot accept message without key."))
-                continue
-            why = self._timestamp_error(header, record)
-            if why is not None:
-                has_bad_timestamp = True
-                errors.append((index, why))
-        if has_bad_timestamp:
-            raise RecordsRefused(
-                ErrorCode.INVALID_TIMESTAMP,
-                "One or more records have been rejected due to invalid timestamp",
-                errors,
-            )
-        if errors:
-            first = "; ".join(f"{index}: {why}" for index, why in errors[:_ERRORS_NAMED])
-            raise RecordsRefused(
-                ErrorCode.INVALID_RECORD,
-                f"One or more records have been rejected: {len(errors)} in all, first {first}",
-                errors,
-            )
-
-    def _timestamp_error(self, header: BatchHeader, record: Record) -> str | None:
-        config, timestamp = self.config, record.timestamp
-        if not config.uses_log_append_time and timestamp != NO_TIMESTAMP:
-            earliest = self.now - config.message_timestamp_before_max_ms
-            latest = self.now + config.message_timestamp_after_max_ms
-            if earliest <= timestamp <= latest:
-                return None
-            return (
-                f"Timestamp {timestamp} of message with offset {record.offset} is out of "
-                f"range. The timestamp should be within [{earliest}, {latest}]"
-            )
-        if header.is_log_append_time:
-            return "Producer should not set timestamp type to LogAppendTime."
-        return None
 
     def _too_large(self, size: int) -> Refused:
         return Refused(
@@ -361,20 +375,6 @@ def _check_structure(batch: memoryview, header: BatchHeader, codec: Codec) -> No
         raise Refused(ErrorCode.INVALID_RECORD, f"a first record of {length} bytes in {size} bytes")
 
 
-def _offsets_are_consecutive(header: BatchHeader, records: Sequence[Record]) -> bool:
-    return all(record.offset == offset for offset, record in enumerate(records, header.base_offset))
-
-
-def _renumbered(records: Sequence[Record]) -> tuple[bytes, int]:
-    """(payload, base timestamp) of the same records at offset deltas 0, 1, 2 ..."""
-    base_timestamp = records[0].timestamp
-    out: list[bytes] = []
-    for delta, record in enumerate(records):
-        out += encode_record(
-            delta,
-            record.timestamp - base_timestamp,
-            record.key,
-            record.value,
-            record.headers,
-        )
-    return b"".join(out), base_timestamp
+def _looks_compressed(batch: memoryview, codec: Codec) -> bool:
+    expected = _FIRST_BYTES.get(codec)
+    return expected is None or batch[HEADER_SIZE : HEADER_SIZE + len(expected)] == expected

@@ -217,6 +217,40 @@ def walk_keys(payload: bytes, count: int, base_offset: int) -> Iterator[Key]:
         raise Corrupt(f"{size - position} bytes after the last record")
 
 
+def has_keyless(payload: bytes, count: int) -> bool:
+    """Whether a record has no key: what a compacted topic asks of each batch, so nothing
+    is decoded but lengths. Corrupt if the records do not fill the payload exactly."""
+    data, size, position = payload, len(payload), 0
+    small = _SMALL
+    found = False
+    try:
+        for _ in range(count):
+            length = data[position]
+            if length < 0x80:
+                end = position + 1 + small[length]
+                position += 2
+            else:
+                length, position = read_varint(data, position)
+                end = position + length
+                position += 1
+            while data[position] >= 0x80:  # timestamp delta
+                position += 1
+            position += 1
+            while data[position] >= 0x80:  # offset delta
+                position += 1
+            # Zig-zag: a negative key size is odd.
+            if data[position + 1] & 1:
+                found = True
+            if not position < end <= size:
+                raise Corrupt(f"a record that ends at {end} of {size}")
+            position = end
+    except IndexError:
+        raise Corrupt(f"a record runs past the {size} bytes of its batch") from None
+    if position != size:
+        raise Corrupt(f"{size - position} bytes after the last record")
+    return found
+
+
 def _headers(data: bytes, position: int, end: int) -> tuple[Headers, int]:
     count, position = read_varint(data, position)
     if not 0 <= count * 2 <= end - position:

@@ -11,6 +11,7 @@ from kafkapy.protocol.records import (
     NewRecord,
     encode,
     encode_record,
+    has_keyless,
     read_varint,
     walk,
     walk_keys,
@@ -75,6 +76,13 @@ def test_the_walk_for_keys_sees_the_same_records(new: list[NewRecord]) -> None:
     assert [k.start for k in keys[1:]] == [k.end for k in keys[:-1]]
 
 
+@given(RECORDS)
+@settings(max_examples=60)
+def test_a_record_without_a_key_is_found(new: list[NewRecord]) -> None:
+    found = has_keyless(encode(new, 0), len(new))
+    assert found == any(record.key is None for record in new)
+
+
 def test_log_append_time_overrides_every_timestamp() -> None:
     payload = encode([NewRecord(timestamp=5), NewRecord(timestamp=9)], 5)
     assert [r.timestamp for r in walk(payload, 2, 0, 5, append_time=77)] == [77, 77]
@@ -112,6 +120,8 @@ def test_only_corrupt_comes_out_of_random_bytes(payload: bytes, count: int) -> N
     for read in (walk(payload, count, 0, 0), walk_keys(payload, count, 0)):
         with suppress(Corrupt):
             list(read)
+    with suppress(Corrupt):
+        has_keyless(payload, count)
 
 
 @given(RECORDS.filter(bool), st.data())

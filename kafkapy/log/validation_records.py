@@ -1,0 +1,81 @@
+"""The slow path of validation: what is wrong with single records, and writing them anew.
+
+One bad record refuses its whole batch. The answer names the bad ones by their index, with
+INVALID_TIMESTAMP if any of them has a timestamp out of range, else INVALID_RECORD.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.time import Instant
+from kafkapy.log.append import RecordsRefused
+from kafkapy.log.config import LogConfig
+from kafkapy.protocol.batch import BatchHeader
+from kafkapy.protocol.records import Record, encode_record
+
+NO_TIMESTAMP: Final = -1
+# The sentence names this many bad records at most; a batch may hold a hundred thousand.
+_ERRORS_NAMED: Final = 3
+
+
+def check_records(
+    header: BatchHeader, records: Sequence[Record], config: LogConfig, now: Instant
+) -> None:
+    """RecordsRefused if one of a client's records may not be in this topic."""
+    errors: list[tuple[int, str]] = []
+    has_bad_timestamp = False
+    for index, record in enumerate(records):
+        if config.is_compacted and record.key is None:
+            errors.append((index, "a record of a compacted topic needs a key"))
+            continue
+        why = _timestamp_error(header, record, config, now)
+        if why is not None:
+            has_bad_timestamp = True
+            errors.append((index, why))
+    if has_bad_timestamp:
+        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, "records with invalid timestamps", errors)
+    if errors:
+        first = "; ".join(f"{index}: {why}" for index, why in errors[:_ERRORS_NAMED])
+        raise RecordsRefused(
+            ErrorCode.INVALID_RECORD, f"{len(errors)} invalid records ({first})", errors
+        )
+
+
+def _timestamp_error(
+    header: BatchHeader, record: Record, config: LogConfig, now: Instant
+) -> str | None:
+    timestamp = record.timestamp
+    if not config.uses_log_append_time and timestamp != NO_TIMESTAMP:
+        earliest = now - config.message_timestamp_before_max_ms
+        latest = now + config.message_timestamp_after_max_ms
+        if earliest <= timestamp <= latest:
+            return None
+        return f"timestamp {timestamp} is not within [{earliest}, {latest}]"
+    if header.is_log_append_time:
+        return "the producer marked the timestamp as LogAppendTime, which only a broker may"
+    return None
+
+
+def check_offsets(header: BatchHeader, records: Sequence[Record]) -> None:
+    """A compressed batch that is kept as it is must number its records 0, 1, 2 ..."""
+    for expected, record in enumerate(records, header.base_offset):
+        if record.offset != expected:
+            raise Refused(
+                ErrorCode.INVALID_RECORD, f"a record at {record.offset} instead of {expected}"
+            )
+
+
+def renumbered(records: Sequence[Record]) -> tuple[bytes, int]:
+    """(payload, base timestamp) of the same records at offset deltas 0, 1, 2 ..."""
+    base_timestamp = records[0].timestamp
+    out: list[bytes] = []
+    for delta, record in enumerate(records):
+        out += encode_record(
+            delta,
+            record.timestamp - base_timestamp,
+            record.key,
+            record.value,
+            record.headers,
+        )
+    return b"".join(out), base_timestamp
