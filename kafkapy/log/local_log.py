@@ -28,13 +28,13 @@ from kafkapy.log.segment import Segment
 
 class LocalLog:
     """`on_disk_failed` hears of failures that no caller is waiting for,
-    `on_recovery_point_lowered` before anything is appended behind a truncation."""
+    `on_recovery_point_lowered` before anything is cut off, `on_truncated` after it."""
 
     __slots__ = (
         "_clock",
         "_disk",
         "_epochs",
-        "_is_closed",
+        "_flush_timer",
         "_is_topic_id_saved",
         "_positions",
         "_producer_expiry_ms",
@@ -45,11 +45,12 @@ class LocalLog:
         "config",
         "directory",
         "high_watermark",
-        "last_flushed",
+        "is_closed",
         "log_end_offset",
         "log_start_offset",
         "on_disk_failed",
         "on_recovery_point_lowered",
+        "on_truncated",
         "recovered",
         "recovery_point",
         "segments",
@@ -82,16 +83,17 @@ class LocalLog:
         self.log_end_offset = loaded.log_end_offset
         self.recovery_point = loaded.recovery_point
         self.high_watermark = min(max(high_watermark, self.log_start_offset), self.log_end_offset)
-        self.last_flushed = opening.now
         self.on_disk_failed: Flushed = _nothing
         self.on_recovery_point_lowered: Callback = _do_nothing
+        self.on_truncated: Callback = _do_nothing
         self._epochs = loaded.epochs
         self._producers = loaded.producers
         self._producer_expiry_ms = opening.producer_expiry_ms
         self._positions = Positions()
         self._timers: set[Timer] = set()
+        self._flush_timer: Timer | None = None
         self._truncations = 0
-        self._is_closed = False
+        self.is_closed = False
         self._is_topic_id_saved = True
         self.segments.active.roll_jitter_ms = self._jitter_ms()
 
@@ -175,7 +177,6 @@ class LocalLog:
             self._report(error)
             then(error)
 
-        self.last_flushed = self._clock.now()
         active = self.segments.active
         unflushed = [
             segment
@@ -189,17 +190,22 @@ class LocalLog:
         self.epochs.save(one_flushed)
         self._save_topic_id(one_flushed)
 
-    def flush_if_due(self, now: Instant) -> None:
+    def _flush_within(self, flush_ms: int) -> None:
         """flush.ms: the longest that anything stays unflushed."""
-        if (
-            self.log_end_offset > self.recovery_point
-            and now - self.last_flushed >= self.config.flush_ms
-        ):
+
+        def flush() -> None:
+            self._flush_timer = None
             self.flush(_nothing)
 
-    def _save_new_topic_id(self) -> None:
-        self._is_topic_id_saved = False
-        self._save_topic_id(self._report)
+        if self._flush_timer is None:
+            self._flush_timer = self._clock.call_at(later(self._clock.now(), flush_ms), flush)
+
+    def adopt_topic_id(self, topic_id: UUID) -> None:
+        """The log had none until now: it is new, or from before topics had ids."""
+        if self.topic_id is None:
+            self.topic_id = topic_id
+            self._is_topic_id_saved = False
+            self._save_topic_id(self._report)
 
     def _save_topic_id(self, then: Flushed) -> None:
         if self._is_topic_id_saved or self.topic_id is None:
@@ -215,7 +221,7 @@ class LocalLog:
 
     def _report(self, error: DiskFailed | None) -> None:
         # Once closed its directory may be renamed or gone, and nobody minds.
-        if error is not None and not self._is_closed:
+        if error is not None and not self.is_closed:
             self.on_disk_failed(error)
 
     # -- producers
@@ -286,13 +292,16 @@ class LocalLog:
 
     def abandon(self) -> None:
         """Let all files go, as they are: the log was deleted, or its disk has failed."""
-        self._is_closed = True
+        self.is_closed = True
         self._cancel_timers()
         for segment in self.segments:
             segment.close()
 
     def _cancel_timers(self) -> None:
         """What waits to be unlinked is found by the next start."""
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+            self._flush_timer = None
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()

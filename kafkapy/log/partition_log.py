@@ -27,7 +27,7 @@ from kafkapy.core.seams import Bytes, Clock, Disk, Rng
 from kafkapy.core.time import Instant
 from kafkapy.log import reading
 from kafkapy.log.append import AppendInfo, Origin
-from kafkapy.log.config import LogConfig
+from kafkapy.log.config import FOREVER_MS, LogConfig
 from kafkapy.log.local_log import LocalLog
 from kafkapy.log.partition_metadata import read_topic_id
 from kafkapy.log.producer_state import DEFAULT_EXPIRY_MS, BatchMetadata
@@ -91,9 +91,9 @@ class PartitionLog(LocalLog):
                 ErrorCode.INCONSISTENT_TOPIC_ID,
                 f"{directory} belongs to topic id {known_id}, not {topic_id}",
             )
-        log = cls(disk, clock, rng, opening, load(opening), known_id or topic_id, high_watermark)
-        if known_id is None and topic_id is not None:
-            log._save_new_topic_id()
+        log = cls(disk, clock, rng, opening, load(opening), known_id, high_watermark)
+        if topic_id is not None:
+            log.adopt_topic_id(topic_id)
         return log
 
     def __repr__(self) -> str:
@@ -215,7 +215,7 @@ class PartitionLog(LocalLog):
     def _append(
         self, parts: Sequence[Bytes], headers: Sequence[BatchHeader], size: int, now: Instant
     ) -> None:
-        assert not self._is_closed, self
+        assert not self.is_closed, self
         producers = self.producers
         segment = self.segments.active
         if self._should_roll(segment, headers, size, now):
@@ -242,6 +242,8 @@ class PartitionLog(LocalLog):
                     )
                 )
             position += header.size
+        if self.config.flush_ms != FOREVER_MS:
+            self._flush_within(self.config.flush_ms)
 
     def _should_roll(
         self, segment: Segment, headers: Sequence[BatchHeader], size: int, now: Instant
@@ -375,6 +377,7 @@ class PartitionLog(LocalLog):
         self.epochs.save(self._report)
         self.snapshots.remove_above(log_end_offset)
         self._load_producers(self.producers)
+        self.on_truncated()
 
     def _lower_recovery_point(self, offset: int) -> None:
         """Before anything is cut off: a start after a crash must look at what follows."""

@@ -1,0 +1,120 @@
+"""Moving a log to another directory of the node while it is in use (KIP-113).
+
+    current (in use)   |──────────────────────────|──> appends go on
+    future (a copy)    |───────────────────> catching up, slice by slice
+                                                  | flushed, caught up: takes the place
+
+The future log is a follower of the current one, in the same process: it copies batches as
+they are and truncates where the current log was truncated. It takes over at a moment when
+it has everything and has made durable whatever the current log had.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from kafkapy.core.errors import Corrupt, DiskFailed
+from kafkapy.core.seams import Clock
+from kafkapy.core.time import later
+from kafkapy.log.partition_log import PartitionLog
+
+_SLICE_BYTES: Final = 1024 * 1024
+# A batch that cannot be read now may be overwritten, truncated or deleted by then.
+_RETRY_MS: Final = 15_000
+
+
+class Move:
+    """`finished` is called once the future log can take the current one's place."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        current: PartitionLog,
+        future: PartitionLog,
+        *,
+        max_bytes_per_second: float,
+        finished: Callable[["Move"], None],
+        failed: Callable[[DiskFailed], None],
+    ) -> None:
+        self.current = current
+        self.future = future
+        self._clock = clock
+        self._max_bytes_per_second = max_bytes_per_second
+        self._finished = finished
+        self._failed = failed
+        self._is_stopped = False
+
+    def start(self) -> None:
+        self._clock.call_soon(self._step)
+
+    def stop(self) -> None:
+        self._is_stopped = True
+
+    def _step(self) -> None:
+        if self._is_stopped:
+            return
+        try:
+            self._follow_truncation()
+            copied = self._copy_slice()
+            if copied:
+                pause_ms = int(copied * 1000 / self._max_bytes_per_second)
+                self._later(pause_ms)
+            elif self.future.recovery_point < self.current.recovery_point:
+                self.future.flush(self._flushed)
+            else:
+                self._hand_over()
+        except DiskFailed as error:
+            self._is_stopped = True
+            self._failed(error)
+        except Corrupt:
+            self._later(_RETRY_MS)
+
+    def _follow_truncation(self) -> None:
+        current, future = self.current, self.future
+        if future.log_end_offset < current.log_start_offset:
+            future.truncate_fully_and_start_at(current.log_start_offset)
+        while future.log_end_offset > future.log_start_offset and future.latest_epoch >= 0:
+            epoch, end_offset = current.end_offset_for_epoch(future.latest_epoch)
+            if epoch == future.latest_epoch and end_offset >= future.log_end_offset:
+                break
+            if epoch < 0:
+                future.truncate_fully_and_start_at(current.log_start_offset)
+            else:
+                _, own_end = future.end_offset_for_epoch(epoch)
+                future.truncate_to(min(end_offset, max(own_end, future.log_start_offset)))
+        future.truncate_to(current.log_end_offset)
+
+    def _copy_slice(self) -> int:
+        current, future = self.current, self.future
+        read = current.read(future.log_end_offset, _SLICE_BYTES, upper=current.log_end_offset)
+        if not read.size:
+            return 0
+        data = bytearray()
+        for part in read.slices:
+            data += part.read()
+            part.release()
+        future.append_as_follower(memoryview(data).toreadonly())
+        future.advance_high_watermark(current.high_watermark)
+        return read.size
+
+    def _hand_over(self) -> None:
+        """Epochs without records are not in the batches; the rest is here already."""
+        self._is_stopped = True
+        for epoch, start_offset in self.current.epochs:
+            if epoch > self.future.latest_epoch:
+                self.future.assign_epoch(epoch, start_offset)
+        self.future.advance_high_watermark(self.current.high_watermark)
+        self.future.advance_log_start_offset(self.current.log_start_offset)
+        self._finished(self)
+
+    def _flushed(self, error: DiskFailed | None) -> None:
+        if error is None:
+            self._step()
+        elif not self._is_stopped:
+            self._is_stopped = True
+            self._failed(error)
+
+    def _later(self, pause_ms: int) -> None:
+        if pause_ms:
+            self._clock.call_at(later(self._clock.now(), pause_ms), self._step)
+        else:
+            self._clock.call_soon(self._step)
