@@ -16,6 +16,7 @@ from kafkapy.broker.handlers import (
     alter_configs,
     alter_partition,
     alter_partition_reassignments,
+    alter_replica_log_dirs,
     api_versions,
     assign_replicas_to_dirs,
     broker_heartbeat,
@@ -118,6 +119,7 @@ APIS: tuple[Api, ...] = (
     _row(
         K.ALTER_CONFIGS, (0, 2), alter_configs, "ALTER_CONFIGS on Cluster, Topic or Group", **_BOTH
     ),
+    _row(K.ALTER_REPLICA_LOG_DIRS, (1, 2), alter_replica_log_dirs, "ALTER on Cluster"),
     _row(K.DESCRIBE_LOG_DIRS, (1, 5), describe_log_dirs, "DESCRIBE on Cluster"),
     _row(K.CREATE_PARTITIONS, (0, 3), create_partitions, "ALTER on Topic", **_BOTH),
     _row(K.ELECT_LEADERS, (0, 2), elect_leaders, "ALTER on Cluster", **_BOTH),

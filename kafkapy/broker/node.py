@@ -23,10 +23,10 @@ from kafkapy.broker.groups import Groups
 from kafkapy.broker.lifecycle import Lifecycle
 from kafkapy.broker.listening import Endpoints
 from kafkapy.broker.partitions import Partitions
-from kafkapy.broker.settings import controller_settings, quorum_settings
+from kafkapy.broker.settings import controller_settings, directory_settings, quorum_settings
 from kafkapy.broker.startup import Identity, identify
 from kafkapy.core.errors import DiskFailed, ErrorCode
-from kafkapy.core.ids import NO_NODE
+from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, Network, Rng
 from kafkapy.kraft.controller.controller import Controller
 from kafkapy.kraft.delta import Delta
@@ -36,6 +36,7 @@ from kafkapy.kraft.records import MetadataRecord
 from kafkapy.kraft.voters import VoterAddress
 from kafkapy.log.config import LogConfig
 from kafkapy.log.directories import LogDirectories
+from kafkapy.log.partition_log import PartitionLog
 from kafkapy.txn.producer_ids import BlockProducerIds
 
 
@@ -68,7 +69,17 @@ class Node:
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, rng)
         # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
         self.encoded_metadata: dict[tuple[int, str], bytes] = {}
-        self.logs = LogDirectories(disk, clock, rng, journal, config, self.identity)
+        self.logs = LogDirectories(
+            disk,
+            clock,
+            rng,
+            journal,
+            {path: self.identity.directory_ids[path] for path in self._readable_paths()},
+            directory_settings(config),
+            failed=self.identity.failed,
+        )
+        self.logs.on_failed = self.directory_failed
+        self.logs.on_moved = self._log_moved
         self.quorum = MetadataQuorum(
             disk,
             clock,
@@ -152,11 +163,12 @@ class Node:
     def _follow(self, then: Callback) -> None:
         """Registered: open every log this node has, then ask to be unfenced."""
         self._reconfigure_broker()
-        self.logs.load(self._topics_here())
+        self.logs.load(self.log_config, self._is_stray)
         self._groups.follow(self.image, Delta())
         self.partitions.follow_all()
         self._exactly_once.start()
         self._follows = True
+        self.logs.start()
         self.lifecycle.ready(then)
 
     # --- stop ---
@@ -169,8 +181,7 @@ class Node:
         self._exactly_once.close()
         self._groups.close()
         self.controller.resign()
-        self.logs.close(broker_epoch=self.link.epoch)
-        self.quorum.close(lambda _: then())
+        self.logs.close(self.link.epoch, lambda: self.quorum.close(lambda _: then()))
 
     # --- metadata ---
 
@@ -199,6 +210,23 @@ class Node:
         )
         if changed:
             self.partitions.reconfigure(None)
+
+    def _is_stray(self, topic_partition: TopicPartition, topic_id: UUID | None) -> bool:
+        """Whether the metadata knows no such replica on this node."""
+        topic = self.image.topics_by_name.get(topic_partition.topic)
+        if topic is None or topic_id not in (None, topic.id):
+            return True
+        state = topic.partitions.get(topic_partition.partition)
+        return state is None or self.node_id not in state.replicas
+
+    def _log_moved(self, topic_partition: TopicPartition, log: PartitionLog) -> None:
+        partition = self.partitions.get(*topic_partition)
+        if partition is not None:
+            partition.log = log
+
+    def _readable_paths(self) -> list[str]:
+        failed = self.identity.failed
+        return [path for path in self.config.data_directories if path not in failed]
 
     def log_config(self, topic: str) -> LogConfig:
         return self.topic_configs.log_config(self.image.configs(TOPIC_RESOURCE, topic))

@@ -19,7 +19,6 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.kraft.topics import PartitionState
 from kafkapy.log.append import AppendInfo, Origin
-from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.verification import VerificationGuard
 
@@ -259,8 +258,3 @@ class Partition:
     def _wake(self, count_bytes: int) -> None:
         for watcher in tuple(self.watchers):
             watcher.on_more(count_bytes)
-
-    # --- settings ---
-
-    def configure(self, config: LogConfig) -> None:
-        self.log.config = config

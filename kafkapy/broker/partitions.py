@@ -120,7 +120,7 @@ class Partitions:
             for index in one.partitions:
                 partition = self._by_name.get((one.name, index))
                 if partition is not None:
-                    partition.configure(config)
+                    self._logs.reconfigure(partition.topic_partition, config)
 
     def _follow_partition(self, topic: Topic, index: int) -> None:
         state = topic.partitions[index]

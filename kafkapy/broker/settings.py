@@ -9,6 +9,8 @@ from kafkapy.kraft.metadata_quorum import MetadataQuorumSettings
 from kafkapy.kraft.quorum.state import QuorumSettings
 from kafkapy.kraft.snapshotting import SnapshotSettings
 from kafkapy.kraft.voters import ReplicaKey, Voter, VoterAddress, VoterSet
+from kafkapy.log.cleaner import CleanerSettings
+from kafkapy.log.directories import DirectorySettings
 
 
 def quorum_settings(
@@ -53,4 +55,24 @@ def controller_settings(config: BrokerConfig, cluster_id: str) -> ControllerSett
         unclean_election_interval_ms=config.unclean_leader_election_interval_ms,
         max_idle_interval_ms=config.metadata_max_idle_interval_ms,
         quorum_ids=(config.node_id,),
+    )
+
+
+def directory_settings(config: BrokerConfig) -> DirectorySettings:
+    return DirectorySettings(
+        initial_delay_ms=config.log_initial_task_delay_ms,
+        retention_check_interval_ms=config.log_retention_check_interval_ms,
+        high_watermark_checkpoint_interval_ms=config.replica_high_watermark_checkpoint_interval_ms,
+        recovery_point_checkpoint_interval_ms=config.log_flush_offset_checkpoint_interval_ms,
+        log_start_checkpoint_interval_ms=config.log_flush_start_offset_checkpoint_interval_ms,
+        producer_expiry_ms=config.producer_id_expiration_ms,
+        producer_expiry_check_interval_ms=config.producer_id_expiration_check_interval_ms,
+        cleaner_backoff_ms=config.log_cleaner_backoff_ms,
+        cleaner=CleanerSettings(
+            is_enabled=config.log_cleaner_enable,
+            dedupe_buffer_size=config.log_cleaner_dedupe_buffer_size,
+            dedupe_buffer_load_factor=config.log_cleaner_io_buffer_load_factor,
+            io_max_bytes_per_second=config.log_cleaner_io_max_bytes_per_second,
+        ),
+        cordoned=frozenset(config.cordoned_log_dirs),
     )

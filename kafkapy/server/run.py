@@ -20,9 +20,10 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.dispatch import dispatch, encode
 from kafkapy.broker.node import Node
+from kafkapy.broker.startup import CannotStart
 from kafkapy.core.seams import Journal
 from kafkapy.server.clock import LoopClock
-from kafkapy.server.disk import RealDisk
+from kafkapy.server.disk import DirectoryLocked, RealDisk
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.reactor import Reactor, make_reactor
 from kafkapy.server.rng import SystemRng
@@ -100,6 +101,7 @@ class Shell:
         self._threads = Threads()
         self._disk = RealDisk(self._threads.run, _open_files_limit())
         ports = {endpoint.name: sock.getsockname()[1] for endpoint, sock in sockets}
+        self._locks = self._lock_directories()
         self.node = Node(
             config=config,
             disk=self._disk,
@@ -108,6 +110,27 @@ class Shell:
             journal=journal,
             bound_ports=ports,
         )
+
+    def _lock_directories(self) -> list[Callable[[], None]]:
+        """Before anything is read or written: nobody else works on these directories."""
+        paths = [self._config.metadata_directory, *self._config.data_directories]
+        locks: list[Callable[[], None]] = []
+        try:
+            for path in dict.fromkeys(paths):
+                self._disk.make_directory(path)
+                locks.append(self._disk.lock(path))
+        except DirectoryLocked as locked:
+            for unlock in locks:
+                unlock()
+            raise CannotStart(
+                f"{locked.path.rpartition('/')[0]} is in use by another Kafka server; "
+                "stop that one, or choose another directory with --data DIR"
+            ) from None
+        return locks
+
+    def _unlock(self) -> None:
+        for unlock in self._locks:
+            unlock()
 
     async def start(self) -> None:
         """Return once the node serves; raises what kept it from doing so."""
@@ -161,7 +184,7 @@ class Shell:
         if not stopped.is_set():
             self._journal.warning("shutdown not clean", reason=f"not done in {SHUTDOWN_SECONDS} s")
         self._threads.close()
-        self._disk.close()
+        self._unlock()
 
 
 def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
