@@ -1,5 +1,6 @@
 """One round of cleaning one log: compaction in small steps.
 
+    what is not durable --flush-->
     dirty segments      --keys-->   offset map        (latest offset of each key)
     all segments up to  --batches-> <base>.*.cleaned  one per group of small neighbours
     the map's end       --flush-->  durable --swap--> in the place of its group
@@ -16,7 +17,7 @@ from typing import Final, Protocol
 
 from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.ids import TopicPartition
-from kafkapy.core.seams import Bytes, Disk
+from kafkapy.core.seams import Bytes, Disk, Flushed
 from kafkapy.core.time import Instant
 from kafkapy.log.cleaning_batch import Verdict, filter_batch, map_keys
 from kafkapy.log.cleaning_transactions import CleanedTransactions
@@ -53,9 +54,13 @@ class CleanableLog(Protocol):
     @property
     def last_stable_offset(self) -> int: ...
     @property
+    def recovery_point(self) -> int: ...
+    @property
     def segments(self) -> Segments: ...
     @property
     def producers(self) -> ProducerStates: ...
+
+    def flush(self, then: Flushed) -> None: ...
 
     def replace_segments(self, new: Sequence[Segment], old: Sequence[Segment]) -> None:
         """Put `new` (sealed, flushed, state ".cleaned") in the place of `old`: rename to
@@ -92,6 +97,7 @@ class CleaningRound:
         self._resume = resume
         self._config = log.config  # one round, one set of rules
         self._sizes_seen: dict[Segment, int] = {}
+        self._mapped: list[Segment] = []
 
     @property
     def has_advanced(self) -> bool:
@@ -103,7 +109,11 @@ class CleaningRound:
 
     def run(self) -> Steps:
         """Raises Aborted, Corrupt or DiskFailed; files of an unfinished group are removed."""
+        if self.log.recovery_point < self._first_uncleanable_offset:
+            # A record is removed for the sake of a later one: that must survive a crash.
+            yield from self._wait(self.log.flush)
         yield from self._build_map()
+        self._check_unchanged(())
         end_offset = max(self._offsets.latest_offset + 1, self._first_dirty_offset)
         segments = [s for s in self.log.segments.sealed if s.base_offset < end_offset]
         transactions = CleanedTransactions(_report_nothing)
@@ -123,6 +133,7 @@ class CleaningRound:
         transactions = CleanedTransactions(_report_nothing)
         transactions.add(self._aborted_in(start, end))
         for segment, segment_end in zip(dirty, ends, strict=True):
+            self._mapped.append(segment)
             for header, batch in self._batches([segment], segment, segment.offsets.lookup(start)):
                 if transactions.may_drop(header, batch) or header.is_control:
                     yield header.size
@@ -183,10 +194,12 @@ class CleaningRound:
         cleaned = Segment.create(disk, directory, base_offset, self._now, state=CLEANED)
         try:
             yield from self._fill(cleaned, group, transactions)
+            self._check_unchanged(group)
             cleaned.seal()
             newest = group[-1]
             disk.set_modified_ms(cleaned.path(LOG), disk.modified_ms(newest.path(LOG)))
-            yield from self._flushed(cleaned)
+            # Not swapped in before it is durable: the originals go then.
+            yield from self._wait(cleaned.flush_sealed)
             self._check_unchanged(group)
         except BaseException:  # GeneratorExit too: whoever gives up leaves no files behind
             cleaned.remove()
@@ -200,6 +213,7 @@ class CleaningRound:
         last_records = self._last_records()
         output = _Output(cleaned, self._config.index_interval_bytes)
         for index, segment in enumerate(group):
+            self._check_unchanged(group)
             end = self._end_of(group, index)
             transactions.add(self._aborted_in(segment.base_offset, end))
             for header, batch in self._batches(group, segment, 0):
@@ -254,15 +268,14 @@ class CleaningRound:
             for entry in self.log.producers.active()
         }
 
-    def _flushed(self, cleaned: Segment) -> Steps:
-        """Not swapped in before it is durable: the originals are removed then."""
+    def _wait(self, flush: Callable[[Flushed], None]) -> Steps:
         answers: list[DiskFailed | None] = []
 
         def flushed(error: DiskFailed | None) -> None:
             answers.append(error)
             self._resume()
 
-        cleaned.flush_sealed(flushed)
+        flush(flushed)
         while not answers:
             yield None
         if answers[0] is not None:
@@ -290,10 +303,12 @@ class CleaningRound:
                 wanted = _READ_BYTES
 
     def _check_unchanged(self, group: Sequence[Segment]) -> None:
+        """What was mapped must stay to the end: of a key whose latest record was truncated
+        away, an older one is to be kept after all."""
         if self.is_aborted:
             raise Aborted
         segments = self.log.segments
-        for segment in group:
+        for segment in (*self._mapped[-1:], *group):
             is_here = segments.at(segments.floor_index(segment.base_offset)) is segment
             seen = self._sizes_seen.setdefault(segment, segment.size)
             # The active one may have been sealed when it was seen first: truncated since.
