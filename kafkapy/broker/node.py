@@ -58,6 +58,7 @@ class Node:
         self.config = config
         self.disk = disk
         self.clock = clock
+        self.rng = rng
         self.journal = journal
         self.node_id: int = config.node_id
         self.endpoints = Endpoints(config, bound_ports, host)

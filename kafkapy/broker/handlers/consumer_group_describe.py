@@ -1,0 +1,80 @@
+"""ConsumerGroupDescribe, v0-1 (KIP-848). v1 says which protocol a member speaks."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.authorized_operations import NOT_ASKED, ON_GROUP
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.group_calls import ask_each
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.group.admin import DescribeConsumerGroup, DescribedConsumer, NamedAssignment
+from kafkapy.protocol.error_messages import message_of
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+SPEAKS_CLASSIC, SPEAKS_CONSUMER = 0, 1
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    ids = call.body.group_ids
+    named = [(group_id, DescribeConsumerGroup(group_id)) for group_id in ids if group_id]
+
+    def translate(replies: Sequence[Any]) -> Fields:
+        answers = iter(replies)
+        nameless = Refused(ErrorCode.INVALID_GROUP_ID)
+        rows = [_group(call, group_id, next(answers) if group_id else nameless) for group_id in ids]
+        return {"throttle_time": 0, "groups": rows}
+
+    return ask_each(node.groups, named, translate)
+
+
+def _group(call: Call, group_id: str, reply: Any) -> dict[str, Any]:
+    with_operations = call.body.include_authorized_operations
+    row = {
+        "error_code": ErrorCode.NONE,
+        "error_message": None,
+        "group_id": group_id,
+        "group_state": "",
+        "group_epoch": 0,
+        "assignment_epoch": 0,
+        "assignor_name": "",
+        "members": (),
+        "authorized_operations": NOT_ASKED,
+    }
+    if isinstance(reply, Refused):
+        return row | {"error_code": reply.code, "error_message": message_of(reply)}
+    return row | {
+        "group_state": reply.state,
+        "group_epoch": reply.epoch,
+        "assignment_epoch": reply.assignment_epoch,
+        "assignor_name": reply.assignor,
+        "members": [_member(member) for member in reply.members],
+        "authorized_operations": ON_GROUP if with_operations else NOT_ASKED,
+    }
+
+
+def _member(member: DescribedConsumer) -> dict[str, Any]:
+    profile = member.profile
+    return {
+        "member_id": profile.member_id,
+        "instance_id": profile.instance_id,
+        "rack_id": profile.rack_id,
+        "member_epoch": member.epoch,
+        "client_id": profile.client_id,
+        "client_host": profile.client_host,
+        "subscribed_topic_names": sorted(profile.subscribed_topics),
+        "subscribed_topic_regex": profile.subscribed_regex,
+        "assignment": _assignment(member.assignment),
+        "target_assignment": _assignment(member.target),
+        "member_type": SPEAKS_CLASSIC if profile.is_classic else SPEAKS_CONSUMER,
+    }
+
+
+def _assignment(assigned: Sequence[NamedAssignment]) -> dict[str, Any]:
+    return {
+        "topic_partitions": [
+            {"topic_id": one.topic_id, "topic_name": one.topic, "partitions": one.partitions}
+            for one in assigned
+        ]
+    }

@@ -1,0 +1,74 @@
+"""FindCoordinator, v0-6. v1 transactional ids, v4 many keys, v5 KIP-890, v6 share partitions.
+
+The coordinator is the leader of the partition of an internal topic that the key hashes to.
+A topic that does not exist yet is created on the way; the client tries again meanwhile.
+Share coordinators (key type 2) are not served yet: those keys are INVALID_REQUEST.
+"""
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kafkapy.broker.wire import optional
+from kafkapy.coordinator.partitioning import partition_for
+from kafkapy.core.errors import ErrorCode
+from kafkapy.protocol.error_messages import ERROR_MESSAGES
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+_TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
+
+
+class _Found(NamedTuple):
+    error: ErrorCode
+    node_id: int = -1
+    host: str = ""
+    port: int = -1
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    key_type = optional(call.body, "key_type", 0)
+    if call.version < 4:
+        return _single(_find(node, call, key_type, call.body.key))
+    rows = [(key, _find(node, call, key_type, key)) for key in call.body.coordinator_keys]
+    return {"throttle_time": 0, "coordinators": [_row(key, found) for key, found in rows]}
+
+
+def _find(node: "Node", call: Call, key_type: int, key: str) -> _Found:
+    name = _TOPICS.get(key_type)
+    if name is None:
+        return _Found(ErrorCode.INVALID_REQUEST)
+    topic = node.image.topics_by_name.get(name)
+    if topic is None:
+        node.auto_create_topic(name)
+        return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
+    if partition is not None:
+        for broker in node.cluster.brokers(call.peer.listener):
+            if broker["node_id"] == partition.leader:
+                return _Found(ErrorCode.NONE, broker["node_id"], broker["host"], broker["port"])
+    return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def _single(found: _Found) -> dict[str, Any]:
+    is_found = found.error is ErrorCode.NONE
+    return {
+        "throttle_time": 0,
+        "error_code": found.error,
+        "error_message": "NONE" if is_found else ERROR_MESSAGES[found.error],
+        "node_id": found.node_id,
+        "host": found.host,
+        "port": found.port,
+    }
+
+
+def _row(key: str, found: _Found) -> dict[str, Any]:
+    return {
+        "key": key,
+        "node_id": found.node_id,
+        "host": found.host,
+        "port": found.port,
+        "error_code": found.error,
+        "error_message": ERROR_MESSAGES[found.error],
+    }

@@ -1,0 +1,102 @@
+"""OffsetCommit, v2-10. v5 no retention time any more, v6 leader epochs, v7 static members,
+v9 epochs of consumer-protocol members (KIP-848), v10 topic ids.
+
+What cannot be resolved to a topic is answered for itself; the rest is committed.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.group_calls import ask
+from kafkapy.broker.wire import millis, optional
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.group.offsets.events import CommitOffsets, Committer, OffsetToCommit
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+SPEAKS_OF_GROUPS = 9
+HAS_TOPIC_IDS = 10
+
+
+class _Row(NamedTuple):
+    """One topic of the request; `error` where it is not known."""
+
+    asked: Any
+    error: ErrorCode
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    rows: list[_Row] = []
+    offsets: list[OffsetToCommit] = []
+    for asked in body.topics:
+        topic = _topic(node, call, asked)
+        rows.append(_Row(asked, ErrorCode.NONE if topic is not None else _unknown(call)))
+        if topic is not None:
+            offsets += [_offset(topic, one) for one in asked.partitions]
+    if not offsets:
+        return _answer(call, rows, ())
+    event = CommitOffsets(
+        body.group_id,
+        Committer(
+            body.member_id,
+            body.generation_id_or_member_epoch,
+            optional(body, "group_instance_id", None),
+        ),
+        tuple(offsets),
+        retention_ms=millis(body.retention_time) if hasattr(body, "retention_time") else -1,
+        speaks_of_groups=call.version >= SPEAKS_OF_GROUPS,
+    )
+
+    def translate(reply: Any) -> Fields:
+        if isinstance(reply, Refused):
+            return _answer(call, rows, [reply.code] * len(offsets))
+        return _answer(call, rows, reply.errors)
+
+    return ask(node.groups, event.group_id, event, translate)
+
+
+def _topic(node: "Node", call: Call, asked: Any) -> Any:
+    if call.version >= HAS_TOPIC_IDS:
+        return node.image.topics_by_id.get(asked.topic_id)
+    return node.image.topics_by_name.get(asked.name)
+
+
+def _unknown(call: Call) -> ErrorCode:
+    if call.version >= HAS_TOPIC_IDS:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _offset(topic: Any, asked: Any) -> OffsetToCommit:
+    return OffsetToCommit(
+        TopicPartition(topic.name, asked.partition_index),
+        asked.committed_offset,
+        optional(asked, "committed_leader_epoch", -1),
+        asked.committed_metadata or "",
+        topic.id,
+    )
+
+
+def _answer(call: Call, rows: list[_Row], errors: Any) -> Fields:
+    """`errors` are those of the known topics' partitions, in their order."""
+    each = iter(errors)
+    named = "topic_id" if call.version >= HAS_TOPIC_IDS else "name"
+    return {
+        "throttle_time": 0,
+        "topics": [
+            {
+                named: getattr(row.asked, named),
+                "partitions": [
+                    {
+                        "partition_index": one.partition_index,
+                        "error_code": row.error or next(each),
+                    }
+                    for one in row.asked.partitions
+                ],
+            }
+            for row in rows
+        ],
+    }

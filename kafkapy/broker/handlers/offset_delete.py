@@ -1,0 +1,55 @@
+"""OffsetDelete, v0."""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.group_calls import ask
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.group.offsets.events import DeleteOffsets
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    if not body.group_id:
+        raise Refused(ErrorCode.INVALID_GROUP_ID)
+    known = node.image.topics_by_name
+    partitions = tuple(
+        TopicPartition(topic.name, one.partition_index)
+        for topic in body.topics
+        if topic.name in known
+        for one in topic.partitions
+    )
+
+    def translate(reply: Any) -> Fields:
+        if isinstance(reply, Refused):
+            return {"error_code": reply.code, "throttle_time": 0, "topics": ()}
+        return _answer(body, dict(zip(partitions, reply.errors, strict=True)))
+
+    return ask(node.groups, body.group_id, DeleteOffsets(body.group_id, partitions), translate)
+
+
+def _answer(body: Any, errors: dict[TopicPartition, ErrorCode]) -> Fields:
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return {
+        "error_code": ErrorCode.NONE,
+        "throttle_time": 0,
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": [
+                    {
+                        "partition_index": one.partition_index,
+                        "error_code": errors.get(
+                            TopicPartition(topic.name, one.partition_index), unknown
+                        ),
+                    }
+                    for one in topic.partitions
+                ],
+            }
+            for topic in body.topics
+        ],
+    }

@@ -1,0 +1,128 @@
+"""OffsetFetch, v1-10. v2 all topics and a group's error, v5 leader epochs, v7 require stable,
+v8 many groups, v9 member and epoch (KIP-848), v10 topic ids.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.group_calls import ask_each
+from kafkapy.broker.wire import optional
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.group.offsets.events import FetchedOffset, FetchOffsets
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+HAS_GROUP_ERROR = 2
+HAS_GROUPS = 8
+HAS_TOPIC_IDS = 10
+
+
+class _Asked(NamedTuple):
+    """One group's part of the request. `unknown` are topic ids nobody has, with their
+    partitions; `names` says which topic each known id is."""
+
+    event: FetchOffsets
+    unknown: tuple[Any, ...]
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    groups = body.groups if call.version >= HAS_GROUPS else (body,)
+    require_stable = optional(body, "require_stable", False)
+    asked = [_asked(node, call, one, require_stable) for one in groups]
+
+    def translate(replies: Sequence[Any]) -> Fields:
+        rows = [_group(node, call, *one) for one in zip(asked, replies, strict=True)]
+        if call.version >= HAS_GROUPS:
+            return {"throttle_time": 0, "groups": rows}
+        return {"throttle_time": 0, **rows[0]}
+
+    return ask_each(node.groups, [(one.event.group_id, one.event) for one in asked], translate)
+
+
+def _asked(node: "Node", call: Call, group: Any, require_stable: bool) -> _Asked:
+    partitions: list[TopicPartition] = []
+    unknown = []
+    for topic in group.topics or ():
+        name = _name(node, call, topic)
+        if name is None:
+            unknown.append(topic)
+        else:
+            partitions += [TopicPartition(name, index) for index in topic.partition_indexes]
+    event = FetchOffsets(
+        group.group_id,
+        None if group.topics is None else tuple(partitions),
+        optional(group, "member_id", None),
+        optional(group, "member_epoch", -1),
+        require_stable,
+    )
+    return _Asked(event, tuple(unknown))
+
+
+def _name(node: "Node", call: Call, topic: Any) -> str | None:
+    if call.version < HAS_TOPIC_IDS:
+        name: str = topic.name
+        return name
+    known = node.image.topics_by_id.get(topic.topic_id)
+    return None if known is None else known.name
+
+
+def _group(node: "Node", call: Call, asked: _Asked, reply: Any) -> dict[str, Any]:
+    error = ErrorCode.NONE
+    offsets: Sequence[FetchedOffset] = ()
+    if not isinstance(reply, Refused):
+        offsets = reply.offsets
+    elif call.version >= HAS_GROUP_ERROR:
+        error = reply.code
+    else:
+        wanted = asked.event.partitions or ()
+        offsets = [FetchedOffset(partition, None, reply.code) for partition in wanted]
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for offset in offsets:
+        topics.setdefault(offset.partition.topic, []).append(_partition(offset))
+    rows = [
+        {**named, "partitions": partitions}
+        for name, partitions in topics.items()
+        if (named := _named(node, call, name)) is not None
+    ]
+    if error is ErrorCode.NONE:
+        rows += [_unknown(topic) for topic in asked.unknown]
+    return {"group_id": asked.event.group_id, "topics": rows, "error_code": error}
+
+
+def _named(node: "Node", call: Call, name: str) -> dict[str, Any] | None:
+    """By name or by id; a topic that is gone has no id and is left out."""
+    if call.version < HAS_TOPIC_IDS:
+        return {"name": name}
+    topic = node.image.topics_by_name.get(name)
+    return None if topic is None else {"topic_id": topic.id}
+
+
+def _partition(offset: FetchedOffset) -> dict[str, Any]:
+    committed = offset.committed
+    return {
+        "partition_index": offset.partition.partition,
+        "committed_offset": -1 if committed is None else committed.offset,
+        "committed_leader_epoch": -1 if committed is None else committed.leader_epoch,
+        "metadata": "" if committed is None else committed.metadata,
+        "error_code": offset.error,
+    }
+
+
+def _unknown(topic: Any) -> dict[str, Any]:
+    return {
+        "topic_id": topic.topic_id,
+        "partitions": [
+            {
+                "partition_index": index,
+                "committed_offset": -1,
+                "committed_leader_epoch": -1,
+                "metadata": "",
+                "error_code": ErrorCode.UNKNOWN_TOPIC_ID,
+            }
+            for index in topic.partition_indexes
+        ],
+    }

@@ -1,0 +1,40 @@
+"""SyncGroup, v0-5. v3 static members (KIP-345), v5 protocol type and name.
+
+A follower's answer comes when the leader has brought the assignment.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.group_calls import ask
+from kafkapy.broker.wire import optional
+from kafkapy.core.errors import Refused
+from kafkapy.group.classic.events import Synced, SyncGroup
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node import Node
+
+
+def handle(node: "Node", call: Call) -> Answer:
+    body = call.body
+    event = SyncGroup(
+        group_id=body.group_id,
+        member_id=body.member_id,
+        instance_id=optional(body, "group_instance_id", None),
+        generation=body.generation_id,
+        protocol_type=optional(body, "protocol_type", None),
+        protocol_name=optional(body, "protocol_name", None),
+        assignments=tuple((one.member_id, one.assignment) for one in body.assignments),
+    )
+    return ask(node.groups, event.group_id, event, _answer)
+
+
+def _answer(reply: Any) -> Fields:
+    synced = Synced(reply.code) if isinstance(reply, Refused) else reply
+    return {
+        "throttle_time": 0,
+        "error_code": synced.error,
+        "protocol_type": synced.protocol_type,
+        "protocol_name": synced.protocol_name,
+        "assignment": synced.assignment,
+    }
