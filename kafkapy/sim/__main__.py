@@ -1,0 +1,64 @@
+"""`python -m kafkapy.sim --seed N`: one run, or many, of the simulated node.
+
+Prints one line a run, and of a failing one the seed, what was broken and how it came.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from kafkapy.sim.run import LIVES, Failed, Report, run_seed
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m kafkapy.sim", description=__doc__)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--seed", type=int, default=1, metavar="N", help="run this one")
+    which.add_argument("--seeds", type=_seeds, metavar="A-B", help="run all of these")
+    parser.add_argument("--lives", type=int, default=LIVES, help="starts of the node in a run")
+    options = parser.parse_args(arguments)
+    seeds = options.seeds or range(options.seed, options.seed + 1)
+    began = time.monotonic()
+    totals: Counter[str] = Counter()
+    failures = 0
+    for seed in seeds:
+        try:
+            report = run_seed(seed, options.lives)
+        except Failed as failed:
+            failures += 1
+            print(failed, flush=True)
+        else:
+            _count(totals, report)
+            if len(seeds) == 1:
+                print(_line(report))
+    seconds = time.monotonic() - began
+    told = ", ".join(f"{count} {what}" for what, count in totals.items())
+    print(f"{len(seeds) - failures} runs kept every promise, {failures} did not: {told}")
+    print(f"{seconds:.1f} s, {seconds / len(seeds):.2f} s a run")
+    return 1 if failures else 0
+
+
+def _seeds(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _count(totals: Counter[str], report: Report) -> None:
+    totals["lives"] += report.lives
+    totals["actions"] += report.actions
+    totals["records sent"] += report.records_sent
+    totals["disk changes"] += report.disk_changes
+    for death, count in report.deaths.items():
+        totals[death.value] += count
+
+
+def _line(report: Report) -> str:
+    return (
+        f"seed {report.seed}: {report.lives} lives, {report.actions} actions, "
+        f"{report.records_sent} records, trace {report.digest}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""When the machine or the process dies: at a change of the disk, counted.
+
+    world.power.cut_after(17) --> 17 changes and flushes happen --> PowerCut out of the 18th
+
+PowerCut flies through whatever the node is doing, up to whoever turns the clock. Until
+`restore` every further change raises it again: a dead node writes nothing.
+"""
+
+from kafkapy.sim.disk import Interrupted
+from kafkapy.sim.journal import Trace
+from kafkapy.sim.rng import SimRng
+
+
+class PowerCut(Interrupted):
+    """The node died here. Not an Exception: nothing may catch it by accident."""
+
+
+class Power:
+    """What `SimDisk.on_write` asks before every change and every flush."""
+
+    def __init__(self, rng: SimRng, trace: Trace) -> None:
+        self.changes = 0
+        self._left: int | None = None
+        self._is_off = False
+        self._rng = rng
+        self._trace = trace
+
+    @property
+    def is_off(self) -> bool:
+        return self._is_off
+
+    def cut_after(self, changes: int | None) -> None:
+        """Die instead of making the change after so many; None: not by itself."""
+        self._left = changes
+
+    def restore(self) -> None:
+        self._is_off = False
+        self._left = None
+
+    def off(self) -> None:
+        self._is_off = True
+
+    def __call__(self, kind: str, path: str, size: int) -> None:
+        self.changes += 1
+        if self._left is not None:
+            if self._left == 0:
+                self._is_off = True
+                self._left = None
+            else:
+                self._left -= 1
+        if self._is_off:
+            through = self._rng.below(size + 1) if size else 0
+            self._trace.note("cut", kind, path, through)
+            raise PowerCut(f"{kind} {path}", through)
+        self._trace.note("disk", kind, path, size)

@@ -1,0 +1,195 @@
+"""Producers of a simulated cluster, one idempotent or plain client each.
+
+    send --> in flight --> acknowledged | refused
+                 \\--- the node dies ---> idempotent: sent again, in order, before all else
+                                        plain: nobody knows, nobody asks
+
+An idempotent producer does what Kafka's clients do: at most five batches in flight per
+partition, the same sequence numbers in every attempt, a new producer id only after records
+were lost for good.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kafkapy.core.errors import ErrorCode
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.compression import Codec
+from kafkapy.sim.promises import NUMBER_HEADER, BrokenPromise, PartitionPromises, Sent
+from kafkapy.sim.wire import HungUp, Pending
+from kafkapy.sim.world import World
+
+MAX_IN_FLIGHT: Final = 5
+# What is answered to a batch that will never be accepted.
+_FOR_GOOD: Final = frozenset(
+    {
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.INVALID_TIMESTAMP,
+    }
+)
+_TOPIC_GONE: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    }
+)
+# The last version of Produce with topic names.
+_BY_NAME: Final = 12
+_TIMEOUT_MS: Final = 30_000
+
+
+@dataclass(slots=True, eq=False)
+class SentBatch:
+    """Records on their way to one partition."""
+
+    promises: PartitionPromises
+    records: Sequence[Sent]
+    data: bytes
+    acks: int
+    may_be_refused: bool
+    attempts: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Producer:
+    """Plain if `producer_id` is -1."""
+
+    name: str
+    is_gone: Callable[[PartitionPromises], bool]
+    is_troubled: Callable[[], bool]
+    producer_id: int = -1
+    producer_epoch: int = -1
+    sequences: dict[PartitionPromises, int] = field(default_factory=lambda: defaultdict(int))
+    in_flight: dict[PartitionPromises, deque[SentBatch]] = field(
+        default_factory=lambda: defaultdict(deque)
+    )
+
+    @property
+    def is_idempotent(self) -> bool:
+        return self.producer_id >= 0
+
+    def may_send(self, promises: PartitionPromises) -> bool:
+        return len(self.in_flight[promises]) < MAX_IN_FLIGHT
+
+    def take_id(self, world: World) -> None:
+        """Become idempotent, or begin anew, with nothing in flight."""
+        answer = world.ask(
+            ApiKey.INIT_PRODUCER_ID, {"transactional_id": None, "transaction_timeout": 60_000}
+        )
+        if answer.error_code:
+            raise BrokenPromise(f"InitProducerId: {ErrorCode(answer.error_code)!r}")
+        self.producer_id, self.producer_epoch = answer.producer_id, answer.producer_epoch
+        self.sequences.clear()
+        self.in_flight.clear()
+
+    def send(
+        self,
+        world: World,
+        promises: PartitionPromises,
+        records: Sequence[Sent],
+        *,
+        codec: Codec = Codec.NONE,
+        acks: int = -1,
+        by_id: bool = False,
+        may_be_refused: bool = False,
+    ) -> None:
+        sequence = -1
+        if self.is_idempotent:
+            sequence = self.sequences[promises]
+            self.sequences[promises] = (sequence + len(records)) % 2**31
+        for record in records:
+            promises.sent[record.number] = record
+        batch = SentBatch(
+            promises,
+            records,
+            build_batch(
+                [_new_record(record) for record in records],
+                codec=codec,
+                producer_id=self.producer_id,
+                producer_epoch=self.producer_epoch,
+                base_sequence=sequence,
+            ),
+            acks,
+            may_be_refused,
+        )
+        self.in_flight[promises].append(batch)
+        self._send(world, batch, by_id=by_id)
+        if acks == 0:
+            self._close(batch)
+
+    def resend(self, world: World) -> None:
+        """After a death: idempotent batches that nobody answered, in their order."""
+        for promises, batches in list(self.in_flight.items()):
+            if not self.is_idempotent or self.is_gone(promises):
+                batches.clear()
+                continue
+            for batch in list(batches):
+                self._send(world, batch, by_id=False)
+
+    def _send(self, world: World, batch: SentBatch, *, by_id: bool) -> None:
+        batch.attempts += 1
+        topic = batch.promises.topic
+        for record in batch.records:
+            record.era = topic.era
+        named: dict[str, Any] = {"topic_id": topic.topic_id} if by_id else {"name": topic.name}
+        partition = {"index": batch.promises.index, "records": batch.data}
+        world.send(
+            ApiKey.PRODUCE,
+            {
+                "transactional_id": None,
+                "acks": batch.acks,
+                "timeout": _TIMEOUT_MS,
+                "topic_data": [{**named, "partition_data": [partition]}],
+            },
+            version=None if by_id else _BY_NAME,
+            then=lambda pending: self._answered(batch, pending),
+        )
+
+    def _answered(self, batch: SentBatch, pending: Pending) -> None:
+        if isinstance(pending.answer, HungUp):  # acks=0 has no other way to say no
+            batch.promises.require(
+                batch.may_be_refused or self._may_fail(batch), f"hung up: {pending.answer}"
+            )
+            return
+        (answer,) = pending.answer.responses[0].partition_responses
+        code = ErrorCode(answer.error_code)
+        promises = batch.promises
+        if code is ErrorCode.NONE:
+            if self.is_idempotent:
+                oldest = self.in_flight[promises][0]
+                promises.require(oldest is batch, f"{self.name} is answered out of order")
+            promises.acknowledged(batch.records, answer.base_offset)
+        elif code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER and batch.attempts > 1:
+            pass  # it is there, and older than the five batches that are remembered
+        elif code in _FOR_GOOD:
+            promises.require(batch.may_be_refused, f"{code!r} {answer.error_message}")
+            if batch.attempts == 1:
+                promises.refused(batch.records)
+        else:
+            allowed = self._may_fail(batch) and (code in _TOPIC_GONE or self.is_troubled())
+            promises.require(allowed, f"{self.name} gets {code!r} {answer.error_message}")
+            if self.is_troubled():
+                return  # as if there had been no answer: sent again after the next start
+        self._close(batch)
+
+    def _may_fail(self, batch: SentBatch) -> bool:
+        return self.is_gone(batch.promises) or self.is_troubled()
+
+    def _close(self, batch: SentBatch) -> None:
+        """Nobody waits for this batch any more."""
+        self.in_flight[batch.promises].remove(batch)
+
+
+def _new_record(sent: Sent) -> NewRecord:
+    return NewRecord(
+        key=sent.key,
+        value=sent.value,
+        timestamp=sent.timestamp,
+        headers=((NUMBER_HEADER, str(sent.number).encode()),),
+    )
