@@ -71,6 +71,9 @@ class PartitionChange:
         leader, is_unclean = self._elected(replicas, isr, elr)
         if leader != state.leader and leader in elr:
             isr, elr = (leader,), without(elr, (leader,))
+            if self.min_isr <= 1:
+                # It may commit alone now: the others hold every committed record no more.
+                elr = ()
 
         changes: dict[str, Any] = {}
         if leader != state.leader:

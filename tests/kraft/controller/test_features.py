@@ -1,0 +1,119 @@
+"""UpdateFeatures: what the cluster agrees on, all or nothing."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+
+from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.controller.features import (
+    FeaturesUpdated,
+    FeatureUpdate,
+    UpdateFeatures,
+    UpgradeType,
+)
+from kafkapy.kraft.controller.registration import RegisterController
+from kafkapy.kraft.records import ConfigRecord, FeatureLevelRecord, FeatureRange, MetadataRecord
+from tests.kraft.controller.fakes import FEATURES, Cluster
+
+UP, SAFE, UNSAFE = UpgradeType
+
+
+def _levels(**levels: int) -> Sequence[MetadataRecord]:
+    return [
+        FeatureLevelRecord(name=name.replace("_", "."), feature_level=level)
+        for name, level in levels.items()
+    ]
+
+
+def test_a_level_is_raised_and_lowered() -> None:
+    cluster = Cluster(brokers=1, bootstrap=_levels(metadata_version=30))
+    up = UpdateFeatures((FeatureUpdate("group.version", 1),))
+    assert cluster.records_of(up) == list(_levels(group_version=1))
+    down = UpdateFeatures((FeatureUpdate("group.version", 0, SAFE),))
+    assert cluster.ask(down) == FeaturesUpdated()
+    assert "group.version" not in cluster.image.features
+
+
+def test_metadata_version_is_raised() -> None:
+    cluster = Cluster(brokers=1, bootstrap=_levels(metadata_version=25))
+    cluster.ask(UpdateFeatures((FeatureUpdate("metadata.version", 30),)))
+    assert cluster.image.metadata_version == 30
+
+
+def test_metadata_version_is_lowered_where_no_record_would_be_lost() -> None:
+    cluster = Cluster(brokers=1, bootstrap=_levels(metadata_version=29))
+    cluster.ask(UpdateFeatures((FeatureUpdate("metadata.version", 28, SAFE),)))
+    assert cluster.image.metadata_version == 28
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        FeatureUpdate("unknown.feature", 1),
+        FeatureUpdate("metadata.version", 99),
+        FeatureUpdate("metadata.version", 0, SAFE),
+        FeatureUpdate("metadata.version", 29),
+        FeatureUpdate("metadata.version", 29, SAFE),
+        FeatureUpdate("metadata.version", 29, UNSAFE),
+        FeatureUpdate("group.version", 2),
+        FeatureUpdate("group.version", -1, SAFE),
+        FeatureUpdate("group.version", 0),
+        FeatureUpdate("group.version", 1, 9),
+        FeatureUpdate("group.version", 1, 0),
+        FeatureUpdate("kraft.version", 0, SAFE),
+    ],
+)
+def test_what_may_not_be_is_refused(update: FeatureUpdate) -> None:
+    cluster = Cluster(brokers=1)
+    assert cluster.refusal(UpdateFeatures((update,))) is ErrorCode.INVALID_UPDATE_VERSION
+
+
+def test_one_bad_update_refuses_them_all() -> None:
+    cluster = Cluster(brokers=1, bootstrap=_levels(metadata_version=30))
+    updates = (FeatureUpdate("group.version", 1), FeatureUpdate("share.version", 9))
+    assert cluster.refusal(UpdateFeatures(updates)) is ErrorCode.INVALID_UPDATE_VERSION
+    assert "group.version" not in cluster.image.features
+
+
+def test_validate_only_writes_nothing() -> None:
+    cluster = Cluster(brokers=1, bootstrap=_levels(metadata_version=30))
+    event = UpdateFeatures((FeatureUpdate("group.version", 1),), validate_only=True)
+    assert cluster.records_of(event) == []
+
+
+def test_every_broker_must_know_the_level() -> None:
+    cluster = Cluster(bootstrap=_levels(metadata_version=25))
+    old = FeatureRange(name="metadata.version", min_supported_version=7, max_supported_version=25)
+    cluster.register(1, features=(old,))
+    update = UpdateFeatures((FeatureUpdate("metadata.version", 26),))
+    assert cluster.refusal(update) is ErrorCode.INVALID_UPDATE_VERSION
+
+
+def test_every_controller_must_be_registered_and_know_the_level() -> None:
+    cluster = Cluster(bootstrap=_levels(metadata_version=25), quorum_ids=(0, 3000))
+    update = UpdateFeatures((FeatureUpdate("metadata.version", 26),))
+    assert cluster.refusal(update) is ErrorCode.INVALID_UPDATE_VERSION
+    cluster.ask(RegisterController(3000, UUID(int=5), (), FEATURES))
+    assert cluster.ask(update) == FeaturesUpdated()
+
+
+def test_a_feature_that_needs_a_later_metadata_version_can_come_with_it() -> None:
+    elr = FeatureUpdate("eligible.leader.replicas.version", 1)
+    cluster = Cluster(bootstrap=_levels(metadata_version=22))
+    assert cluster.refusal(UpdateFeatures((elr,))) is ErrorCode.INVALID_UPDATE_VERSION
+    both = UpdateFeatures((FeatureUpdate("metadata.version", 30), elr))
+    assert cluster.ask(both) == FeaturesUpdated()
+    assert cluster.controller.image.features["eligible.leader.replicas.version"] == 1
+
+
+def test_elr_makes_min_insync_replicas_the_same_for_all_brokers() -> None:
+    cluster = Cluster(brokers=1, bootstrap=_levels(metadata_version=30))
+    cluster.log.records.clear()
+    cluster.controller.image.all_configs[4, "1"] = {"min.insync.replicas": "2", "other": "1"}
+    elr = UpdateFeatures((FeatureUpdate("eligible.leader.replicas.version", 1),))
+    records = cluster.records_of(elr)
+    assert [one for one in records if isinstance(one, ConfigRecord)] == [
+        ConfigRecord(resource_type=4, resource_name="", name="min.insync.replicas", value="1"),
+        ConfigRecord(resource_type=4, resource_name="1", name="min.insync.replicas", value=None),
+    ]
