@@ -64,7 +64,10 @@ def _response(
     with_operations = optional(call.body, "include_cluster_authorized_operations", False)
     return {
         "throttle_time": 0,
-        "brokers": node.cluster.brokers(call.peer.listener),
+        "brokers": [
+            {name: value for name, value in row.items() if name != "is_fenced"}
+            for row in node.cluster.brokers(call.peer.listener)
+        ],
         "cluster_id": node.cluster_id,
         # KRaft tells clients some broker: whoever it is forwards to the controller.
         "controller_id": node.node_id,
