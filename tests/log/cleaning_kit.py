@@ -1,7 +1,7 @@
 """A compacted partition on a disk in memory, a consumer of it, and the fixtures of Kafka's."""
 
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from uuid import UUID
@@ -193,7 +193,7 @@ class Partition:
 
     # -- looking
 
-    def bytes(self) -> bytes:
+    def contents(self) -> bytes:
         """All batches of the log, as a consumer from the start gets them."""
         return b"".join(
             segment.file.read(0, segment.size) for segment in self.log.segments if segment.size
@@ -201,13 +201,13 @@ class Partition:
 
     def offsets(self) -> list[int]:
         """Of all records that are no markers."""
-        return [record.offset for record in data_records(self.bytes())]
+        return [record.offset for record in data_records(self.contents())]
 
     def committed(self) -> list[Record]:
         log = self.log
         upper = log.last_stable_offset
         aborted = log.aborted_transactions(log.segments.first.base_offset, upper)
-        return read_committed(self.bytes(), aborted, upper)
+        return read_committed(self.contents(), aborted, upper)
 
     def table(self) -> dict[bytes, bytes]:
         return table(self.committed())
@@ -289,7 +289,3 @@ def horizons(files: dict[str, bytes]) -> set[int]:
         for _, header in batches(contents)
         if header.delete_horizon_ms is not None
     }
-
-
-def every_change(disk: SimDisk, do: Callable[[str, str], None]) -> None:
-    disk.on_write = do
