@@ -238,9 +238,9 @@ class _Parser:
             return _CONTROL[char]
         if char == "x":
             return self._hex()
-        if char == "0" or (char in "1234567" and self._peek() in "01234567"):
+        if char == "0" or (char in "1234567" and self._peeks("01234567")):
             digits = char
-            while len(digits) < 3 and self._peek() and self._peek() in "01234567":
+            while len(digits) < 3 and self._peeks("01234567"):
                 digits += self._next()
             return chr(int(digits, 8))
         if char in _PUNCTUATION:
@@ -313,7 +313,7 @@ class _Parser:
         char = self._next("missing ]")
         if char != "\\":
             return char
-        if self._peek() and self._peek() in "dDwWsSpP":
+        if self._peeks("dDwWsSpP"):
             return self._escaped_chars()
         return self._code_point(self._next("missing ]"))
 
@@ -331,6 +331,9 @@ class _Parser:
 
     def _peek(self) -> str:
         return self._text[self._at] if self._at < len(self._text) else ""
+
+    def _peeks(self, chars: str) -> bool:
+        return not self.is_done and self._peek() in chars
 
     def _starts(self, *texts: str) -> bool:
         return self._text.startswith(texts, self._at)
