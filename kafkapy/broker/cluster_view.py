@@ -1,12 +1,22 @@
 """The cluster as clients of this node are told about it: brokers, controllers, replicas."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafkapy.kraft.image import MetadataImage
 from kafkapy.kraft.registrations import BrokerRegistration
 from kafkapy.kraft.topics import PartitionState
 from kafkapy.kraft.uuids import LOST
+
+
+class Address(NamedTuple):
+    """A node as clients of one listener reach it; named as Metadata's fields."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+    is_fenced: bool
 
 
 class ClusterView:
@@ -20,27 +30,18 @@ class ClusterView:
     def _image(self) -> MetadataImage:
         return self._current()
 
-    def brokers(self, listener: str, *, with_fenced: bool = False) -> list[dict[str, Any]]:
-        rows = []
-        for broker in self._image.brokers.values():
-            if broker.fenced and not with_fenced:
-                continue
-            for endpoint in broker.endpoints:
-                if endpoint.name == listener:
-                    rows.append(
-                        {
-                            "node_id": broker.id,
-                            "host": endpoint.host,
-                            "port": endpoint.port,
-                            "rack": broker.rack,
-                            "is_fenced": broker.fenced,
-                        }
-                    )
-        return rows
-
-    def controllers(self, listener: str) -> list[dict[str, Any]]:
+    def brokers(self, listener: str, *, with_fenced: bool = False) -> list[Address]:
         return [
-            {"node_id": controller.id, "host": endpoint.host, "port": endpoint.port}
+            Address(broker.id, endpoint.host, endpoint.port, broker.rack, broker.fenced)
+            for broker in self._image.brokers.values()
+            if with_fenced or not broker.fenced
+            for endpoint in broker.endpoints
+            if endpoint.name == listener
+        ]
+
+    def controllers(self, listener: str) -> list[Address]:
+        return [
+            Address(controller.id, endpoint.host, endpoint.port, None, False)
             for controller in self._image.controllers.values()
             for endpoint in controller.endpoints
             if endpoint.name == listener

@@ -113,7 +113,7 @@ class Partition:
             self._fail_acks(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             self._wake(0)
         else:
-            self._advance_high_watermark()
+            self._count_appended()
         return was_leader != self.is_leader or old_epoch != self.leader_epoch
 
     def go_offline(self) -> None:
@@ -172,10 +172,7 @@ class Partition:
         )
         if not info.is_duplicate:
             self._unseen_bytes += len(records)
-            if log.needs_flush_before_ack:
-                log.flush(self._on_flushed)
-            else:
-                self._advance_high_watermark()
+        self._count_appended()
         return info
 
     def when_committed(self, end_offset: int, then: Acknowledge) -> None:
@@ -188,7 +185,7 @@ class Partition:
     def when_durable(self, end_offset: int, then: Acknowledge) -> None:
         """acks=1: at once, unless the topic wants the disk to have it first."""
         if self.log.needs_flush_before_ack and self.log.flushed_offset < end_offset:
-            # `append` has asked for the flush; one serves all that arrived meanwhile.
+            # It has been asked for; one serves all that arrived meanwhile.
             self._unflushed.append((end_offset, then))
         else:
             then(ErrorCode.NONE)
@@ -203,7 +200,21 @@ class Partition:
         """A topic with fewer replicas than it demands in sync is still writable (KIP-966)."""
         return max(1, min(self.log.config.min_insync_replicas, len(self.replicas)))
 
+    def reconfigured(self) -> None:
+        """The topic's settings have changed: perhaps now the disk must have it first, or
+        need not."""
+        if self.is_leader:
+            self._count_appended()
+
     # --- the high watermark ---
+
+    def _count_appended(self) -> None:
+        """What is in the log counts, as soon as it is as durable as the topic demands; that
+        may be the work of a process that was killed before its flush."""
+        if self.log.needs_flush_before_ack:
+            self.log.flush(self._on_flushed)
+        else:
+            self._advance_high_watermark()
 
     def _on_flushed(self, failed: DiskFailed | None) -> None:
         if failed is None:

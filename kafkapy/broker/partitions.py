@@ -121,6 +121,7 @@ class Partitions:
                 partition = self._by_name.get((one.name, index))
                 if partition is not None:
                     self._logs.reconfigure(partition.topic_partition, config)
+                    partition.reconfigured()
 
     def _follow_partition(self, topic: Topic, index: int) -> None:
         state = topic.partitions[index]

@@ -40,19 +40,17 @@ def handle(node: "Node", call: Call) -> Answer:
 
 def _brokers(node: "Node", call: Call, endpoint_type: int) -> list[dict[str, Any]]:
     if endpoint_type == CONTROLLERS:
-        return [
-            {"broker_id": row["node_id"], "host": row["host"], "port": row["port"], "rack": None,
-             "is_fenced": False}
-            for row in node.cluster.controllers(call.peer.listener)
-        ]  # fmt: skip
-    with_fenced = optional(call.body, "include_fenced_brokers", False)
+        found = node.cluster.controllers(call.peer.listener)
+    else:
+        with_fenced = optional(call.body, "include_fenced_brokers", False)
+        found = node.cluster.brokers(call.peer.listener, with_fenced=with_fenced)
     return [
         {
-            "broker_id": row["node_id"],
-            "host": row["host"],
-            "port": row["port"],
-            "rack": row["rack"],
-            "is_fenced": row["is_fenced"],
+            "broker_id": one.node_id,
+            "host": one.host,
+            "port": one.port,
+            "rack": one.rack,
+            "is_fenced": one.is_fenced,
         }
-        for row in node.cluster.brokers(call.peer.listener, with_fenced=with_fenced)
+        for one in found
     ]

@@ -65,8 +65,8 @@ def _response(
     return {
         "throttle_time": 0,
         "brokers": [
-            {name: value for name, value in row.items() if name != "is_fenced"}
-            for row in node.cluster.brokers(call.peer.listener)
+            {"node_id": one.node_id, "host": one.host, "port": one.port, "rack": one.rack}
+            for one in node.cluster.brokers(call.peer.listener)
         ],
         "cluster_id": node.cluster_id,
         # KRaft tells clients some broker: whoever it is forwards to the controller.
