@@ -46,8 +46,8 @@ def _find(node: "Node", call: Call, key_type: int, key: str) -> _Found:
     partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
     if partition is not None:
         for broker in node.cluster.brokers(call.peer.listener):
-            if broker["node_id"] == partition.leader:
-                return _Found(ErrorCode.NONE, broker["node_id"], broker["host"], broker["port"])
+            if broker.node_id == partition.leader:
+                return _Found(ErrorCode.NONE, broker.node_id, broker.host, broker.port)
     return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
