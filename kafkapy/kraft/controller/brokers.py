@@ -148,7 +148,10 @@ class BrokerMachine:
             is_caught_up = beat.metadata_offset >= self._state.registered_at.get(
                 beat.broker_id, beat.epoch
             )
-            return Standing.UNFENCED if not beat.wants_fence and is_caught_up else Standing.FENCED
+            # Who was told to shut down comes back under a new registration only.
+            is_gone = self._state.image.brokers[beat.broker_id].in_controlled_shutdown
+            may_serve = is_caught_up and not beat.wants_fence and not is_gone
+            return Standing.UNFENCED if may_serve else Standing.FENCED
         if beat.wants_fence:
             return Standing.SHUT_DOWN_NOW if beat.wants_shutdown else Standing.FENCED
         if beat.wants_shutdown:
