@@ -103,7 +103,7 @@ class MarkerSender:
         if not order.is_wanted():
             return
         by_leader: dict[int | None, set[TopicPartition]] = {}
-        for partition in partitions:
+        for partition in sorted(partitions):
             by_leader.setdefault(self._leader_of(partition), set()).add(partition)
         deleted = by_leader.pop(None, None)
         for leader, theirs in by_leader.items():
@@ -128,7 +128,8 @@ class MarkerSender:
             if len(results) == len(parcel.partitions):
                 self._settle(parcel, results)
 
-        for partition in parcel.partitions:
+        # In order: a set's order is another in every process, and a run must be repeatable.
+        for partition in sorted(parcel.partitions):
             self._writer.write(parcel.order.marker, partition, partial(told, partition))
 
     # On other nodes

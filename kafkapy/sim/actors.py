@@ -3,8 +3,9 @@
     answer = yield Ask(api, version, body)      a decoded response, or LOST
     yield Sleep(ms)
 
-LOST is all that a client learns of a node that died: what it asked may have happened or
-not. The stage turns the clock, keeps every actor going, and tells them when the node died.
+LOST is all that a client learns of a node that died, or of a connection that broke before
+the answer came: what it asked may have happened or not. The stage keeps every actor going,
+breaks connections as often as it is told to, and tells the actors when the node died.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -43,12 +44,14 @@ Actor = Generator[Ask | Sleep, Any, None]
 class Stage:
     """Actors on a world. `run` raises PowerCut when the node dies; then call `node_died`."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, breaks: Callable[[], bool] = lambda: False) -> None:
+        """`breaks`: is this answer lost?"""
         self._world = world
+        self._breaks = breaks
         self._actors: list[_Playing] = []
 
     def add(self, actor: Actor) -> None:
-        playing = _Playing(self._world, actor)
+        playing = _Playing(self._world, actor, self._breaks)
         self._actors.append(playing)
         playing.resume(None)
 
@@ -66,9 +69,10 @@ class Stage:
 
 
 class _Playing:
-    def __init__(self, world: World, actor: Actor) -> None:
+    def __init__(self, world: World, actor: Actor, breaks: Callable[[], bool]) -> None:
         self._world = world
         self._actor = actor
+        self._breaks = breaks
         self._is_asking = False
         # Counts resumptions, so that a timer or an answer from an earlier life is ignored.
         self._turn = 0
@@ -93,20 +97,19 @@ class _Playing:
             if not pending.is_answered:
                 pending.then = partial(self._answered, self._turn)
                 return
-            heard = _heard(pending)
+            heard = self._heard(pending)
 
     def node_died(self) -> None:
         if not self.is_done:
             self._woken(self._turn, LOST if self._is_asking else None)
 
     def _answered(self, turn: int, pending: Pending) -> None:
-        self._woken(turn, _heard(pending))
+        self._woken(turn, self._heard(pending))
 
     def _woken(self, turn: int, heard: Any) -> None:
         if turn == self._turn and not self.is_done:
             self.resume(heard)
 
-
-def _heard(pending: Pending) -> Any:
-    assert not isinstance(pending.answer, HungUp), (pending.api_key, pending.body, pending.answer)
-    return pending.answer
+    def _heard(self, pending: Pending) -> Any:
+        assert not isinstance(pending.answer, HungUp), (pending.api_key, pending.answer)
+        return LOST if self._breaks() else pending.answer

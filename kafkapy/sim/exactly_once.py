@@ -1,4 +1,4 @@
-"""A cluster's promise of exactly once, under kill -9: one seeded run.
+"""A cluster's promise of exactly once, under kill -9 and power cuts: one seeded run.
 
     writers (v1 and v2)      transactions over several partitions; commit, abort, or vanish
     transformers             inputs -> outputs and the inputs' offset, in one transaction
@@ -12,6 +12,7 @@ Then it gets calm: what is left open times out, a fresh reader reads everything,
 - every input below the group's committed offset has exactly one output, and no other has.
 """
 
+import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -46,8 +47,10 @@ SETTINGS: Final = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
     "log.cleaner.enable": "true",
 }
+FLUSHING: Final = {"log.flush.interval.messages": "1"}
 # Dies at one of so many changes of the disk; a transaction makes about ten.
 MAX_CHANGES_IN_A_LIFE: Final = 1_500
+BREAKS_PERCENT: Final = 2  # answers that get lost although the node lives
 CALM_MS: Final = 300_000
 
 
@@ -57,16 +60,19 @@ class ExactlyOnceRun:
 
     seed: int
     deaths: int = 4
+    # The machine dies and not just the process: topics then flush before they acknowledge.
+    loses_power: bool = False
     history: History = field(default_factory=History)
     _values: int = 0
     _is_calm: bool = False
 
     def go(self) -> World:
-        world = World(self.seed, SETTINGS)
+        world = World(self.seed, {**SETTINGS, **(FLUSHING if self.loses_power else {})})
         dice = world.rng.fork("exactly once")
         world.start()
         self._prepare(world)
-        stage = Stage(world)
+        breaks = dice.fork("breaks")
+        stage = Stage(world, lambda: breaks.chance(BREAKS_PERCENT))
         for process, is_v2 in enumerate((True, True, False, False), 1):
             stage.add(self._writer(world, dice.fork(f"writer {process}"), process, is_v2))
         stage.add(self._transformer(world, dice.fork("transformer v2"), 5, is_v2=True))
@@ -85,7 +91,10 @@ class ExactlyOnceRun:
         world.power.cut_after(dice.between(1, MAX_CHANGES_IN_A_LIFE))
         with suppress(PowerCut):
             stage.run(lambda: False, dice.between(200, 10_000))
-        world.kill()
+        if self.loses_power:
+            world.crash()
+        else:
+            world.kill()
         world.start()
         try:
             stage.node_died()
@@ -271,3 +280,22 @@ def _committed_offset() -> Any:
 
 def _note_committed(found: list[int]) -> Actor:
     found.append((yield from _committed_offset()))
+
+
+def main(arguments: list[str]) -> int:
+    """Seeds from FIRST on, COUNT of them; says which failed and goes on."""
+    first, count = int(arguments[0]), int(arguments[1])
+    loses_power = "--power" in arguments
+    failed = 0
+    for seed in range(first, first + count):
+        try:
+            ExactlyOnceRun(seed, loses_power=loses_power).go()
+        except AssertionError as broken:
+            failed += 1
+            print(f"seed {seed}: {broken}")
+    print(f"{count} seeds, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
