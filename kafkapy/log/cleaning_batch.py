@@ -22,13 +22,12 @@ from kafkapy.log.offset_map import OffsetMap
 from kafkapy.protocol.batch import (
     CODEC_MASK,
     DELETE_HORIZON_BIT,
-    HEADER_SIZE,
     LOG_APPEND_TIME_BIT,
     BatchHeader,
     pack_batch,
     payload,
 )
-from kafkapy.protocol.compression import compress
+from kafkapy.protocol.compression import compress_in_steps
 from kafkapy.protocol.records import Key, read_varint, walk_keys, write_varint
 
 NO_TIMESTAMP: Final = -1
@@ -161,8 +160,7 @@ def _rewritten(
         if index % _RECORDS_AT_ONCE == _RECORDS_AT_ONCE - 1:
             yield _RECORDS_AT_ONCE * RECORD_COST
     assert base_timestamp is not None, "a batch is rewritten with one record or more"
-    packed = compress(header.codec, b"".join(parts))
-    yield HEADER_SIZE + len(packed)
+    packed = yield from compress_in_steps(header.codec, b"".join(parts))
     return pack_batch(
         packed,
         base_offset=header.base_offset,

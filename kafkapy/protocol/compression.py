@@ -11,7 +11,7 @@ counts what comes out and stops at `limit`: no bomb is unpacked before it is not
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from enum import IntEnum
 from struct import Struct
 from typing import Final
@@ -23,6 +23,8 @@ import zstandard
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.limits import MAX_DECOMPRESSED_BATCH_BYTES
 from kafkapy.core.seams import Bytes
+
+CompressionSteps = Generator[int, None, bytes]
 
 
 class Codec(IntEnum):
@@ -38,6 +40,15 @@ class Codec(IntEnum):
 def compress(codec: Codec, data: Bytes, level: int | None = None) -> bytes:
     """`level` None is Kafka's default of the codec; snappy has no levels."""
     return _COMPRESS[codec](data, level)
+
+
+def compress_in_steps(codec: Codec, data: Bytes, level: int | None = None) -> CompressionSteps:
+    """As `compress`, for who may not stop the loop: yields the bytes taken, returns the
+    same result. gzip takes 30 ms for a megabyte; the others a tenth of that, in one step."""
+    if codec is Codec.GZIP:
+        return (yield from _gzip_in_steps(data, level))
+    yield len(data)
+    return compress(codec, data, level)
 
 
 def decompress(codec: Codec, data: Bytes, limit: int = MAX_DECOMPRESSED_BATCH_BYTES) -> bytes:
@@ -66,11 +77,26 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 # the same, and what was recompressed or compacted can be compared with Kafka's bytes.
 _GZIP_SYSTEM_AT: Final = 9
 _GZIP_UNKNOWN_SYSTEM: Final = b"\xff"
+_GZIP_STEP: Final = 64 * 1024
 
 
 def _gzip(data: Bytes, level: int | None) -> bytes:
     packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, _GZIP_WINDOW)
-    packed = packer.compress(data) + packer.flush()
+    return _gzip_stream(packer.compress(data), packer.flush())
+
+
+def _gzip_in_steps(data: Bytes, level: int | None) -> CompressionSteps:
+    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, _GZIP_WINDOW)
+    view = memoryview(data)
+    parts = []
+    for start in range(0, len(view), _GZIP_STEP):
+        parts.append(packer.compress(view[start : start + _GZIP_STEP]))
+        yield min(_GZIP_STEP, len(view) - start)
+    return _gzip_stream(*parts, packer.flush())
+
+
+def _gzip_stream(*parts: bytes) -> bytes:
+    packed = b"".join(parts)
     return packed[:_GZIP_SYSTEM_AT] + _GZIP_UNKNOWN_SYSTEM + packed[_GZIP_SYSTEM_AT + 1 :]
 
 

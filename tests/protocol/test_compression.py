@@ -2,6 +2,7 @@
 
 import gzip
 import tracemalloc
+from collections.abc import Generator
 from contextlib import suppress
 
 import lz4.frame
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkapy.core.errors import Corrupt
-from kafkapy.protocol.compression import Codec, compress, decompress
+from kafkapy.protocol.compression import Codec, compress, compress_in_steps, decompress
 
 PACKED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 MIB = 1024 * 1024
@@ -44,6 +45,21 @@ def test_every_level_that_kafka_allows_is_understood(codec: Codec, levels: list[
     data = b"".join(b"%d," % number for number in range(3000))
     for level in levels:
         assert decompress(codec, compress(codec, data, level)) == data
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("size", [0, 1, 65536, 200_001])
+def test_compressing_in_steps_gives_the_same_bytes(codec: Codec, size: int) -> None:
+    data = bytes(number * number % 251 for number in range(size))
+
+    def follow() -> Generator[int, None, None]:
+        packed = yield from compress_in_steps(codec, data)
+        assert packed == compress(codec, data)
+
+    taken = list(follow())
+    assert sum(taken) == size
+    if codec is Codec.GZIP:
+        assert max(taken, default=0) <= 65536
 
 
 def test_lz4_frames_carry_kafkas_flags() -> None:
