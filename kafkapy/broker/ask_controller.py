@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kafkapy.broker.call import Fields, Later
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.controller import Event
+from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
     from kafkapy.broker.node import Node
@@ -41,7 +42,13 @@ def whole(refused: Refused) -> Fields:
 
 
 def verdict(refused: Refused | None) -> Fields:
-    """The error fields of one item."""
+    """The error fields of one item, with the refusal's own sentence if it has one."""
     if refused is None:
         return {"error_code": ErrorCode.NONE, "error_message": None}
     return {"error_code": refused.code, "error_message": refused.message}
+
+
+def explained(refused: Refused | None) -> Fields:
+    """The error fields of one item; a refusal without a sentence gets its code's."""
+    message = None if refused is None else message_of(refused)
+    return {**verdict(refused), "error_message": message}

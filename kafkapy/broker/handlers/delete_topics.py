@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
-from kafkapy.broker.ask_controller import verdict
+from kafkapy.broker.ask_controller import explained
 from kafkapy.broker.call import Answer, Call, Fields, Later
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topics import DeleteReply, DeleteTopics
@@ -93,7 +93,7 @@ def _response(
             {
                 "name": asked.name,
                 "topic_id": (ids or {}).get(asked, asked.topic_id),
-                **verdict(refused),
+                **explained(refused),
             }
             for asked, refused in verdicts.items()
         ],

@@ -42,7 +42,7 @@ def _result(node: "Node", call: Call, asked: Any) -> Fields:
     with_documentation = optional(call.body, "include_documentation", False)
     return {
         "error_code": ErrorCode.NONE if refused is None else refused.code,
-        "error_message": "" if refused is None else refused.message,
+        "error_message": "" if refused is None else refused.message or "",
         "resource_type": asked.resource_type,
         "resource_name": asked.resource_name,
         "configs": [

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, verdict
+from kafkapy.broker.ask_controller import ask, explained
 from kafkapy.broker.call import Answer, Call, Fields
 from kafkapy.broker.wire import optional
 from kafkapy.core.errors import ErrorCode, Refused
@@ -53,7 +53,7 @@ def _response(
 ) -> Fields:
     rows: dict[str, list[Fields]] = {topic: [] for topic in topics}
     for where, refused in results.items():
-        rows[where.topic].append({"partition_id": where.partition, **verdict(refused)})
+        rows[where.topic].append({"partition_id": where.partition, **explained(refused)})
     return {
         "throttle_time": 0,
         "error_code": code,
