@@ -51,7 +51,7 @@ FLUSHING: Final = {"log.flush.interval.messages": "1"}
 # Dies at one of so many changes of the disk; a transaction makes about ten.
 MAX_CHANGES_IN_A_LIFE: Final = 1_500
 BREAKS_PERCENT: Final = 2  # answers that get lost although the node lives
-CALM_MS: Final = 300_000
+CALM_MS: Final = 60_000
 
 
 @dataclass(slots=True)
