@@ -97,7 +97,9 @@ class LogDirectory:
     def load(self, config_for: Callable[[str], LogConfig]) -> Iterator[PartitionLog]:
         """Open every log; yields each, so that others can run in between."""
         if self.was_clean:
+            # Durably, before anything is appended: a marker that comes back would lie.
             self._disk.remove(f"{self.path}/{CLEAN_SHUTDOWN_MARKER}")
+            self._disk.flush_directory(self.path)
         offsets = (self.recovery_points.read(), self.log_starts.read())
         watermarks = self.high_watermarks.read()
         for name in self._disk.list(self.path):
