@@ -19,6 +19,8 @@ from kafkapy.sim.world import World
 
 EARLIEST: Final = -2
 LATEST: Final = -1
+_RETRY_MS: Final = 100
+_MOST_TRIES: Final = 100
 # The last version of Fetch with topic names; those after it have ids.
 _BY_NAME: Final = 12
 
@@ -55,18 +57,17 @@ def read_all(world: World, promises: PartitionPromises, rng: SimRng) -> Contents
 
 def list_offset(world: World, promises: PartitionPromises, timestamp: int) -> int:
     """The start, the end, or the first record at `timestamp` or later (-1: none)."""
-    body = {
-        "topics": [
-            {
-                "name": promises.topic.name,
-                "partitions": [{"partition_index": promises.index, "timestamp": timestamp}],
-            }
-        ]
-    }
-    answer = world.ask(ApiKey.LIST_OFFSETS, body, version=7)
-    partition = answer.topics[0].partitions[0]
-    promises.require(partition.error_code == 0, f"ListOffsets {timestamp}: {partition}")
-    return int(partition.offset)
+    partition = {"partition_index": promises.index, "timestamp": timestamp}
+    topic = {"name": promises.topic.name, "partitions": [partition]}
+    body = {"replica_id": -1, "isolation_level": 0, "topics": [topic]}
+    for _ in range(_MOST_TRIES):
+        answer = world.ask(ApiKey.LIST_OFFSETS, body).topics[0].partitions[0]
+        if answer.error_code != ErrorCode.OFFSET_NOT_AVAILABLE:
+            break
+        # A leader that has just begun does not know yet what is committed.
+        world.clock.advance(_RETRY_MS)
+    promises.require(answer.error_code == 0, f"ListOffsets {timestamp}: {answer}")
+    return int(answer.offset)
 
 
 def fetch_now(world: World, promises: PartitionPromises, offset: int, max_bytes: int) -> Fetched:

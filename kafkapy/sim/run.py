@@ -22,10 +22,10 @@ from kafkapy.sim.state import Clients
 from kafkapy.sim.workload import Workload
 from kafkapy.sim.world import World
 
-LIVES: Final = 6
-_MOST_ACTIONS: Final = 120
+LIVES: Final = 5
+_ACTIONS: Final = (10, 120)
 # A start makes some forty changes; a busy life a few thousand.
-_MOST_CHANGES: Final = 2000
+_CHANGES: Final = (16, 4000)
 _LINES_SHOWN: Final = 40
 
 
@@ -93,14 +93,14 @@ class Run:
         rng = self._rng
         self.world.disk_latency_ms = rng.choice((0, 0, 3, 30, 200))
         planned = rng.weighted(((50, Death.POWER), (25, Death.KILLED), (25, Death.STOPPED)))
-        cut_after = rng.magnitude(1, _MOST_CHANGES) if planned is not Death.STOPPED else None
+        cut_after = rng.magnitude(*_CHANGES) if planned is not Death.STOPPED else None
         try:
             everything = self._start_and_audit(cut_after)
             if rng.chance(30):
                 same_again(self.world, self.clients, everything)
                 self.world.power.cut_after(cut_after)
             self.workload.begin()
-            for _ in range(rng.magnitude(1, _MOST_ACTIONS)):
+            for _ in range(rng.between(*_ACTIONS)):
                 self.workload.act()
             if planned is Death.STOPPED:
                 self._stop(rng)

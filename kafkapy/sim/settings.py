@@ -55,7 +55,7 @@ def draw_change(rng: SimRng, settings: dict[str, str]) -> dict[str, str]:
 
 def _compacting(rng: SimRng) -> dict[str, str]:
     settings = {
-        "min.cleanable.dirty.ratio": rng.choice(("0", "0.01", "0.5")),
+        "min.cleanable.dirty.ratio": rng.choice(("0.0", "0.01", "0.5")),
         "delete.retention.ms": str(rng.choice((0, 1_000, 60_000))),
     }
     if rng.chance(20):

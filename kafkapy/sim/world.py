@@ -75,6 +75,8 @@ class World:
         self._last_finish = self.clock.now()
         for directory in self.settings["log.dirs"].split(","):
             self.disk.make_directory(directory)
+            self.disk.flush_directory(directory.rpartition("/")[0])
+        self.disk.flush_directory("/")
 
     # Life and death.
 
