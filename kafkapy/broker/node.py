@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
+from kafkapy.broker.apis import apis_on
 from kafkapy.broker.auto_topics import AutoTopics
 from kafkapy.broker.cluster_view import ClusterView
 from kafkapy.broker.config.broker_config import BrokerConfig
@@ -56,6 +57,7 @@ class Node:
         host: str = "127.0.0.1",
     ) -> None:
         self.config = config
+        self.apis_on = apis_on
         self.disk = disk
         self.clock = clock
         self.rng = rng

@@ -6,7 +6,6 @@ The answer is made from the API table and the finalized features of the metadata
 import re
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker import apis
 from kafkapy.broker.call import Answer, Call
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.features import SUPPORTED_FEATURES
@@ -25,7 +24,7 @@ def handle(node: "Node", call: Call) -> Answer:
         call.peer.software_name, call.peer.software_version = name, version
     return {
         "error_code": 0,
-        "api_keys": _rows(is_controller=call.peer.is_controller_listener),
+        "api_keys": _rows(node, is_controller=call.peer.is_controller_listener),
         "throttle_time": 0,
         "supported_features": [
             {"name": name, "min_version": low, "max_version": high}
@@ -41,7 +40,7 @@ def handle(node: "Node", call: Call) -> Answer:
     }
 
 
-def _rows(*, is_controller: bool) -> list[dict[str, Any]]:
+def _rows(node: "Node", *, is_controller: bool) -> list[dict[str, Any]]:
     return [
         {
             "api_key": api.key,
@@ -50,5 +49,5 @@ def _rows(*, is_controller: bool) -> list[dict[str, Any]]:
             else api.advertised_min_version,
             "max_version": api.max_version,
         }
-        for api in apis.apis_on(is_controller=is_controller)
+        for api in node.apis_on(is_controller=is_controller)
     ]
