@@ -42,8 +42,10 @@ class LocalLog:
         "_rng",
         "_timers",
         "_truncations",
+        "_unflushed",
         "config",
         "directory",
+        "flushed_offset",
         "high_watermark",
         "is_closed",
         "log_end_offset",
@@ -52,7 +54,6 @@ class LocalLog:
         "on_recovery_point_lowered",
         "on_truncated",
         "recovered",
-        "recovery_point",
         "segments",
         "snapshots",
         "topic_id",
@@ -81,7 +82,8 @@ class LocalLog:
         self.snapshots = loaded.snapshots
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
-        self.recovery_point = loaded.recovery_point
+        # Every record below is on the disk.
+        self.flushed_offset = loaded.recovery_point
         self.high_watermark = min(max(high_watermark, self.log_start_offset), self.log_end_offset)
         self.on_disk_failed: Flushed = _nothing
         self.on_recovery_point_lowered: Callback = _do_nothing
@@ -93,6 +95,10 @@ class LocalLog:
         self._timers: set[Timer] = set()
         self._flush_timer: Timer | None = None
         self._truncations = 0
+        # Sealed segments whose index files may not be on the disk yet, ascending.
+        self._unflushed: list[Segment] = []
+        if not opening.is_clean:
+            self._unflushed = self.segments.starting_at(loaded.recovery_point)[:-1]
         self.is_closed = False
         self._is_topic_id_saved = True
         self.segments.active.roll_jitter_ms = self._jitter_ms()
@@ -141,6 +147,7 @@ class LocalLog:
         segment = Segment.create(self._disk, self.directory, base_offset, now)
         segment.roll_jitter_ms = self._jitter_ms()
         self.segments.add(segment)
+        self._unflushed.append(old)
         self._positions.clear()
         self.snapshots.take(self.producers, base_offset, self._report)
         self.flush(_nothing)
@@ -154,39 +161,40 @@ class LocalLog:
     # -- durability
 
     @property
-    def flushed_offset(self) -> int:
-        """Everything below is on the disk: the recovery point by another name."""
-        return self.recovery_point
+    def recovery_point(self) -> int:
+        """From its segment on the next start checks everything, if this one ends badly: up
+        to `flushed_offset`, but not past a segment whose indexes are not durable."""
+        if not self._unflushed:
+            return self.flushed_offset
+        end = self.segments.end_of(self.segments.floor_index(self._unflushed[0].base_offset))
+        assert end is not None, "the active segment is not sealed"
+        return min(self.flushed_offset, end - 1)
 
     @property
     def needs_flush_before_ack(self) -> bool:
         """flush.messages are written and not flushed: flush, and acknowledge after it."""
-        return self.log_end_offset - self.recovery_point >= self.config.flush_messages
+        return self.log_end_offset - self.flushed_offset >= self.config.flush_messages
 
     def flush(self, then: Flushed) -> None:
         """Make everything appended so far durable; then `flushed_offset` says so. Flushes
         asked for while one is under way share the next one."""
         target, truncations = self.log_end_offset, self._truncations
-        if target <= self.recovery_point:
+        sealed = list(self._unflushed)
+        if target <= self.flushed_offset and not sealed:
             then(None)
             return
 
         def flushed(error: DiskFailed | None) -> None:
             if error is None and self._truncations == truncations:
-                self.recovery_point = max(self.recovery_point, target)
+                self._unflushed = [one for one in self._unflushed if one not in sealed]
+                self.flushed_offset = max(self.flushed_offset, target)
             self._report(error)
             then(error)
 
-        active = self.segments.active
-        unflushed = [
-            segment
-            for segment in self.segments.starting_at(self.recovery_point)
-            if segment is not active and not segment.is_flushed
-        ]
-        one_flushed = join(len(unflushed) + 3, flushed)
-        for segment in unflushed:
+        one_flushed = join(len(sealed) + 3, flushed)
+        for segment in sealed:
             segment.flush_sealed(one_flushed)
-        active.flush(one_flushed)
+        self.segments.active.flush(one_flushed)
         self.epochs.save(one_flushed)
         self._save_topic_id(one_flushed)
 
@@ -236,7 +244,7 @@ class LocalLog:
         """Put cleaned segments (sealed, flushed, state ".cleaned") in the place of `old`."""
         for segment in reversed(new):
             segment.rename(".swap")
-        self.segments.replace(new, old)
+        self._replace(new, old)
         self._remove_later(old)
         for segment in new:
             segment.rename("")
@@ -244,6 +252,12 @@ class LocalLog:
         for segment in old:
             if segment.base_offset not in bases:
                 self.snapshots.remove(segment.base_offset)
+
+    def _replace(self, new: Sequence[Segment], old: Sequence[Segment]) -> None:
+        """In memory: `new` (durable) in the place of `old`."""
+        self.segments.replace(new, old)
+        active = self.segments.active
+        self._unflushed = [one for one in self._unflushed if one not in old and one is not active]
 
     def _remove_later(self, segments: Sequence[Segment]) -> None:
         """Consumers may be reading them: rename now, unlink after file.delete.delay.ms."""
@@ -280,7 +294,7 @@ class LocalLog:
 
         def flushed(error: DiskFailed | None) -> None:
             if error is None:
-                self.recovery_point = self.log_end_offset
+                self.flushed_offset = self.log_end_offset
             self.abandon()
             then(error)
 

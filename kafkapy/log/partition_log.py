@@ -342,15 +342,20 @@ class PartitionLog(LocalLog):
         if offset < self.segments.first.base_offset:
             self.truncate_fully_and_start_at(offset)
             return
-        self._lower_recovery_point(offset)
+        last = self.segments.at(self.segments.floor_index(offset))
+        found = last.locate(offset)
+        end_offset = offset if found is None else min(offset, found[1])
+        self._lower_recovery_point(end_offset)
         doomed = [segment for segment in self.segments if segment.base_offset > offset]
         if doomed:
-            self.segments.replace([], doomed)
+            self._replace([], doomed)
             for segment in reversed(doomed):
                 segment.remove()
             # Else they might be back after a crash, behind a hole.
             self._disk.flush_directory(self.directory)
-        self._truncated(self.segments.active.truncate(offset))
+        if found is not None:
+            last.cut(found[0], end_offset)
+        self._truncated(end_offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget everything; the next append is at `offset`."""
@@ -361,8 +366,8 @@ class PartitionLog(LocalLog):
         self._disk.flush_directory(self.directory)
         new = Segment.create(self._disk, self.directory, offset, self._clock.now())
         new.roll_jitter_ms = self._jitter_ms()
-        self.segments.replace([new], old)
-        self.log_start_offset = self.recovery_point = offset
+        self._replace([new], old)
+        self.log_start_offset = self.flushed_offset = offset
         self.epochs.clear()
         self._truncated(offset)
         self.high_watermark = offset
@@ -381,8 +386,8 @@ class PartitionLog(LocalLog):
 
     def _lower_recovery_point(self, offset: int) -> None:
         """Before anything is cut off: a start after a crash must look at what follows."""
-        if self.recovery_point > offset:
-            self.recovery_point = offset
+        if self.flushed_offset > offset:
+            self.flushed_offset = offset
             self.on_recovery_point_lowered()
 
     # -- deleting and replacing segments
@@ -404,7 +409,7 @@ class PartitionLog(LocalLog):
             return 0
         if doomed[-1] is self.segments.active:
             self._roll(self.log_end_offset, now)
-        self.segments.replace([], doomed)
+        self._replace([], doomed)
         self._remove_later(doomed)
         for segment in doomed:
             self.snapshots.remove(segment.base_offset)

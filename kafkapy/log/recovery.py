@@ -12,6 +12,9 @@ After a crash the log is some prefix of what was appended, and at least what was
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from struct import Struct
+from typing import Final
+from zlib import crc32
 
 from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.ids import TopicPartition
@@ -38,9 +41,11 @@ from kafkapy.log.segment import Segment
 from kafkapy.log.segments import Segments
 from kafkapy.log.snapshots import ProducerSnapshots, replay
 from kafkapy.log.transaction_index import AbortedTransaction
-from kafkapy.protocol.batch import BatchHeader, UnsupportedMagic, crc_is_valid
+from kafkapy.protocol.batch import LOG_OVERHEAD, BatchHeader, UnsupportedMagic, crc_is_valid
 
-MAX_RELATIVE_OFFSET = 2**31 - 1
+MAX_RELATIVE_OFFSET: Final = 2**31 - 1
+_OLD_HEAD: Final = Struct(">qiI")
+_SMALLEST_OLD_MESSAGE: Final = 14  # CRC, magic, attributes, two lengths of nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,8 +295,10 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
     expected = start
     checked_bytes = truncated_bytes = 0
     for count, segment in enumerate(unchecked):
-        if segment.base_offset > expected and not opening.config.is_compacted:
-            # The end of the segment before was lost, between two batches.
+        is_gap = segment.base_offset > expected and not opening.config.is_compacted
+        if segment.base_offset < expected or is_gap:
+            # The end of the segment before was lost (between two batches), or is back after
+            # a truncation that did not last.
             _remove(segments, unchecked[count:])
             break
         expected = max(expected, segment.base_offset)
@@ -359,6 +366,7 @@ def recover_segment(
 
 
 def _good_batches(segment: Segment, expected: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    end = 0
     try:
         for position, header, batch in segment.walk():
             is_good = (
@@ -370,9 +378,23 @@ def _good_batches(segment: Segment, expected: int) -> Iterator[tuple[int, BatchH
             if not is_good:
                 return
             expected = header.next_offset
+            end = position + header.size
             yield position, header, batch
     except UnsupportedMagic as error:
-        # Written by a Kafka of long ago: whole, but not for us to cut off.
-        raise DiskFailed(segment.path(LOG), f"{error} is not supported") from error
+        if _holds_old_message(segment, end):
+            # Written by a Kafka of long ago: whole, but not for us to cut off.
+            raise DiskFailed(segment.path(LOG), f"{error} is not supported") from error
     except Corrupt:
         return
+
+
+def _holds_old_message(segment: Segment, position: int) -> bool:
+    """Whether there is a message of magic 0 or 1 (and not, say, zeros that a crash left):
+    i64 offset, i32 size, u32 CRC-32 of what follows."""
+    head = segment.file.read(position, _OLD_HEAD.size)
+    if len(head) < _OLD_HEAD.size:
+        return False
+    _, size, crc = _OLD_HEAD.unpack(head)
+    if size < _SMALLEST_OLD_MESSAGE or position + LOG_OVERHEAD + size > segment.size:
+        return False
+    return crc32(segment.file.read(position + _OLD_HEAD.size, size - 4)) == int(crc)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from struct import Struct
 from typing import Final
 
-from kafkapy.core.errors import Corrupt, DiskFailed
+from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Bytes, Disk, File, FileSlice, Flushed
 from kafkapy.core.time import Instant
 from kafkapy.log.joined import join
@@ -65,7 +65,6 @@ class Segment:
         "base_offset",
         "created",
         "directory",
-        "is_flushed",
         "is_modified",
         "roll_jitter_ms",
         "size",
@@ -91,7 +90,6 @@ class Segment:
         self.created = created
         self.state = state  # "", ".cleaned", ".swap" or ".deleted" behind the names
         self.roll_jitter_ms = 0
-        self.is_flushed = False  # sealed, and everything of it is durable
         self.is_modified = False  # since it was opened or sealed
         self.was_used = False
         self._has_transaction_index = has_transaction_index
@@ -236,33 +234,20 @@ class Segment:
             file.close()
 
     def flush(self, then: Flushed) -> None:
-        """Make the log file, and once sealed the indexes, durable."""
+        """Make the log file durable."""
         self.file.flush(then)
 
     def flush_sealed(self, then: Flushed) -> None:
-        def flushed(error: DiskFailed | None) -> None:
-            self.is_flushed = error is None
-            then(error)
-
+        """Make all its files durable."""
         suffixes = SEGMENT_SUFFIXES if self._has_transaction_index else SEGMENT_SUFFIXES[:3]
-        one_flushed = join(len(suffixes), flushed)
+        one_flushed = join(len(suffixes), then)
         for suffix in suffixes:
             file = self._disk.open(self.path(suffix))
             file.flush(one_flushed)
             file.close()
 
-    def truncate(self, offset: int) -> int:
-        """Cut off the batch that holds `offset` and all after it. The offset after what
-        is left: `offset`, or less if it was in the middle of a batch."""
-        found = self.locate(offset)
-        if found is not None:
-            position, base_offset = found
-            self.cut(position, min(offset, base_offset))
-            return min(offset, base_offset)
-        return offset
-
     def cut(self, position: int, offset: int) -> None:
-        """End at `position`, where the batch at `offset` was."""
+        """End at `position`: nothing at `offset` or above is left."""
         self.file.truncate(position)
         self.size = position
         self.offsets.truncate(offset)
@@ -274,7 +259,6 @@ class Segment:
             index.truncate(kept * ABORTED_ENTRY_SIZE)
             index.close()
         self.save_indexes()
-        self.is_flushed = False
         self.is_modified = True
         self._bytes_since_entry = 0
         if position == 0:
