@@ -86,7 +86,7 @@ def format_directories(
     cluster_id = cluster_id or found.cluster_id or uuid_to_text(new_uuid(rng))
     directory_ids = found.directory_ids
     for path in found.empty:
-        directory_id = new_uuid(rng)
+        directory_id = _new_directory_id(rng, directory_ids)
         voters = initial_voters
         if path != metadata_path:
             voters = None
@@ -103,6 +103,13 @@ def format_directories(
             raise DirectoryRefused(f"{path} cannot be formatted: {failure.cause}.") from failure
         directory_ids[path] = directory_id
     return Formatted(cluster_id, directory_ids, found.empty)
+
+
+def _new_directory_id(rng: Rng, taken: Mapping[str, UUID]) -> UUID:
+    while True:
+        drawn = new_uuid(rng)
+        if drawn not in taken.values():
+            return drawn
 
 
 def _bootstrap(
@@ -155,12 +162,12 @@ def _format(
     bootstrap: list[MetadataRecord],
     voters: VoterSet | None,
 ) -> None:
-    disk.make_directory(path)
+    _make_directory(disk, path)
     disk.write_file(f"{path}/{BOOTSTRAP_CHECKPOINT}", bootstrap_file(bootstrap, now))
     if voters is None:
         return
     metadata_log = f"{path}/{METADATA_DIRECTORY}"
-    disk.make_directory(metadata_log)
+    _make_directory(disk, metadata_log)
     batches = snapshot_batches(
         (),
         epoch=BOOTSTRAP_SNAPSHOT.epoch,
@@ -171,3 +178,10 @@ def _format(
         voters=voters,
     )
     disk.write_file(f"{metadata_log}/{BOOTSTRAP_SNAPSHOT.file_name}", b"".join(batches))
+
+
+def _make_directory(disk: Disk, path: str) -> None:
+    """Durably: what is written into it later is only as durable as its name."""
+    if not disk.exists(path):
+        disk.make_directory(path)
+        disk.flush_directory(path.rpartition("/")[0] or "/")

@@ -144,6 +144,11 @@ class MetadataImage:
         twin.quotas = {key: values.copy() for key, values in self.quotas.items()}
         return twin
 
+    def become(self, other: "MetadataImage") -> None:
+        """Everything of `other`, which is not used any more; whoever holds this image sees it."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(other, name))
+
     # -- the fold ----------------------------------------------------------------------
 
     def apply(self, record: MetadataRecord, delta: Delta | None = None) -> None:

@@ -72,6 +72,10 @@ class MetadataLog:
             retention_ms=-1,
             retention_bytes=-1,
         )
+        if not disk.exists(directory):
+            disk.make_directory(directory)
+            # A vote in it must not vanish with it.
+            disk.flush_directory(metadata_path)
         partition = PartitionLog.open(
             disk,
             clock,

@@ -198,7 +198,8 @@ class MetadataQuorum:
     # -- beginning and end -------------------------------------------------------------
 
     def start(self, then: Callable[[], None] | None = None) -> None:
-        """Load, then take part. `then`: the image is loaded (`is_loaded`)."""
+        """Load, then take part. `then`: the image is loaded (`is_loaded`), and if this node
+        leads already, `on_lead` has been called."""
         self._loaded = then
         loading = Loading(self.log, self._history, self._journal)
 
@@ -334,7 +335,11 @@ class MetadataQuorum:
         return self.log.read(offset, self.log.end_offset, max_bytes)
 
     def read_snapshot(self, snapshot: SnapshotId, position: int, max_bytes: int) -> bytes:
-        return self.log.snapshots.open(snapshot).read(position, max_bytes)
+        file = self.log.snapshots.open(snapshot)
+        try:
+            return file.read(position, max_bytes)
+        finally:
+            file.close()
 
     def _snapshot_size(self, request: FetchSnapshotRequest) -> int | None:
         if request.snapshot not in self.log.snapshots.ids:
@@ -449,9 +454,6 @@ class MetadataQuorum:
             return
         while self._waiting and self._waiting[0][0] <= next_offset:
             self._waiting.popleft()[1](None)
-        if self._loaded is not None:
-            loaded, self._loaded = self._loaded, None
-            loaded()
         role = self._quorum.role
         if (
             isinstance(role, Leader)
@@ -459,8 +461,15 @@ class MetadataQuorum:
             and next_offset > role.epoch_start_offset
         ):
             self._begin_to_lead(role)
+        if self._loaded is not None:
+            loaded, self._loaded = self._loaded, None
+            loaded()
+        self._snapshot_if_due()
+
+    def _snapshot_if_due(self) -> None:
         if self._snapshotting.is_due() and not self.image.is_in_transaction:
-            self._snapshotting.begin(self.image, *self._history.at(next_offset))
+            end_offset = self.image.offset + 1
+            self._snapshotting.begin(self.image, *self._history.at(end_offset))
 
     def _snapshot_finished(self, snapshot: SnapshotId, failure: DiskFailed | None) -> None:
         if failure is not None:
@@ -475,6 +484,7 @@ class MetadataQuorum:
             max_age_ms=settings.max_retention_ms,
         )
         self._history.forget_before(self.log.start_offset)
+        self._snapshot_if_due()
 
     def _snapshot_copied(self, failure: DiskFailed | None) -> None:
         """The leader's snapshot takes the place of our log and image."""

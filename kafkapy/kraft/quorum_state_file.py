@@ -49,7 +49,7 @@ def parse_quorum_state(data: bytes) -> ElectionState:
         raise Corrupt(f"quorum-state of an unknown data_version {version}")
     voted = None
     if voted_id >= 0:
-        directory_id = ZERO_UUID if directory is None else uuid_from_text(directory)
+        directory_id = ZERO_UUID if directory is None else uuid_from_text(str(directory))
         voted = ReplicaKey(voted_id, None if directory_id == ZERO_UUID else directory_id)
     return ElectionState(epoch, leader_id if leader_id >= 0 else None, voted)
 

@@ -59,8 +59,8 @@ class Replay:
         self._subscribers.append(on_delta)
 
     def start_at(self, image: MetadataImage, next_offset: int, delta: Delta) -> None:
-        """From a snapshot; `delta` is what it changed."""
-        self.image = image
+        """From a snapshot; `delta` is what it changed. The image stays the same object."""
+        self.image.become(image)
         self.next_offset = next_offset
         self._delta = delta
         self._reader = iter(())

@@ -107,7 +107,15 @@ def snapshot_batches(
 
 
 def read_snapshot(file: File) -> Iterator[SnapshotBatch]:
-    """Every batch, checked; Corrupt at the first that is not right, or without a footer."""
+    """Every batch, checked; Corrupt at the first that is not right, or without a footer.
+    The file is closed at the end, and when the iterator is dropped."""
+    try:
+        yield from _batches(file)
+    finally:
+        file.close()
+
+
+def _batches(file: File) -> Iterator[SnapshotBatch]:
     position, offset, finished = 0, 0, False
     while position < file.size:
         raw = file.read(position, HEADER_SIZE)

@@ -107,13 +107,19 @@ class Quorum:
         self._state.go_on_alone(now)
 
     def vote(self, request: VoteRequest, now: Instant) -> VoteResponse:
-        return requests.vote(self._state, request, now)
+        answer = requests.vote(self._state, request, now)
+        self.tick(now)
+        return answer
 
     def begin_quorum_epoch(self, request: BeginQuorumEpochRequest, now: Instant) -> EpochResponse:
-        return requests.begin_quorum_epoch(self._state, request, now)
+        answer = requests.begin_quorum_epoch(self._state, request, now)
+        self.tick(now)
+        return answer
 
     def end_quorum_epoch(self, request: EndQuorumEpochRequest, now: Instant) -> EpochResponse:
-        return requests.end_quorum_epoch(self._state, request, now)
+        answer = requests.end_quorum_epoch(self._state, request, now)
+        self.tick(now)
+        return answer
 
     def fetch(self, request: FetchRequest, now: Instant) -> FetchResponse:
         return requests.fetch(self._state, request, now)
@@ -140,11 +146,12 @@ class Quorum:
             if role.flushed(end_offset):
                 assert role.high_watermark is not None
                 self._state.advance_high_watermark(role.high_watermark)
-        elif isinstance(role, Follower):
+            return
+        if isinstance(role, Follower):
             role.is_appending = False
             if role.leader_high_watermark is not None:
                 self._state.advance_high_watermark(min(role.leader_high_watermark, end_offset))
-            self.tick(now)
+        self.tick(now)
 
     def shut_down(self, now: Instant) -> None:
         """A leader tells the others before it goes; from here on nothing is granted."""
@@ -159,7 +166,7 @@ class Quorum:
         role = self._state.role
         match role:
             case Unattached():
-                if self._state.voters.ids != [self._state.local.id]:
+                if self._state.voters.ids != [self._state.local.id] and self._is_durable:
                     self._send(None, self._fetch_request(), now)
             case Prospective() | Candidate():
                 for voter_id in role.votes.asked:
@@ -218,7 +225,7 @@ class Quorum:
         leader.begin_deadline = Instant(now + leader.begin_interval_ms)
 
     def _fetch(self, follower: Follower, now: Instant) -> None:
-        if follower.is_appending:
+        if follower.is_appending or not self._is_durable:
             return
         to: int | None = follower.leader_id
         if follower.snapshot is not None:
@@ -236,6 +243,11 @@ class Quorum:
         elif not self._state.peers.is_asked(to, now):
             # The leader does not answer: others may know a newer one.
             self._send(None, self._fetch_request(), now)
+
+    @property
+    def _is_durable(self) -> bool:
+        """What a fetch says we have is counted as durable: so it has to be."""
+        return self._state.log.flushed_offset >= self._state.log.end_offset
 
     def _send(self, to: int | None, request: Request, now: Instant) -> None:
         if self._state.peers.is_ready(to, now):

@@ -58,7 +58,7 @@ def response(
             if isinstance(state.role, Resigned) and sender is not None:
                 state.role.untold.discard(sender)
         case FetchRequest(), FetchResponse():
-            _fetched(state, sender, answer, now)
+            _fetched(state, sender, request, answer, now)
         case FetchSnapshotRequest(), FetchSnapshotResponse():
             _snapshot_fetched(state, sender, request, answer, now)
         case _:
@@ -104,13 +104,22 @@ def _epoch_acknowledged(
         state.role.voters[sender].has_acknowledged = True
 
 
-def _fetched(state: QuorumState, sender: int | None, answer: FetchResponse, now: Instant) -> None:
+def _fetched(
+    state: QuorumState,
+    sender: int | None,
+    request: FetchRequest,
+    answer: FetchResponse,
+    now: Instant,
+) -> None:
     role = state.role
     if answer.error is not ErrorCode.NONE:
         state.peers.failed(sender, now)
         return
     if not isinstance(role, Follower) or answer.leader_id != role.leader_id:
         return
+    end = (state.log.end_offset, state.log.last_epoch)
+    if role.is_appending or role.snapshot or (request.offset, request.last_fetched_epoch) != end:
+        return  # late: it answers what we asked before we got on
     role.has_fetched = True
     if state.is_voter:
         role.deadline = Instant(now + state.settings.fetch_timeout_ms)
@@ -158,13 +167,15 @@ def _snapshot_fetched(
     role = state.role
     if not isinstance(role, Follower) or role.snapshot != request.snapshot:
         return
+    if request.position != role.snapshot_position:
+        return  # late, as above
     if answer.error is not ErrorCode.NONE:
         # The leader has deleted it meanwhile, perhaps: fetch, it will name another.
         role.snapshot = None
         state.peers.failed(sender, now)
         return
-    if answer.position != role.snapshot_position or answer.position > answer.size:
-        raise Corrupt(f"snapshot data at {answer.position}, not {role.snapshot_position}")
+    if answer.position != request.position or answer.position > answer.size:
+        raise Corrupt(f"snapshot data at {answer.position}, not {request.position}")
     role.has_fetched = True
     if state.is_voter:
         role.deadline = Instant(now + state.settings.fetch_timeout_ms)

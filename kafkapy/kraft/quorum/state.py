@@ -52,6 +52,9 @@ class LogView(Protocol):
     def end_offset(self) -> int: ...
 
     @property
+    def flushed_offset(self) -> int: ...
+
+    @property
     def last_epoch(self) -> int: ...
 
     @property
@@ -316,7 +319,8 @@ class QuorumState:
         if epoch == role.epoch and None not in (leader_id, role.leader_id):
             if leader_id != role.leader_id:
                 raise Corrupt(f"epoch {epoch} is led by {leader_id}, it is said, and by {role}")
-            if isinstance(role, Leader | Follower | Resigned):
+            # Nothing new; a Prospective that hears of its old leader goes on asking.
+            if self.leader_endpoints or isinstance(role, Resigned):
                 return
         if leader_id is not None and leader_id != self.local.id:
             voter = self.voters.get(leader_id)

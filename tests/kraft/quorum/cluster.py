@@ -1,0 +1,268 @@
+"""Several voters with their logs on simulated disks and a network that delays, loses and
+parts; who leads, what is committed and what was acknowledged is checked all along."""
+
+from collections.abc import Callable, Sequence
+
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.bootstrap import activation_records
+from kafkapy.kraft.directories import adopt
+from kafkapy.kraft.format import format_directories
+from kafkapy.kraft.image import MetadataImage
+from kafkapy.kraft.metadata_quorum import Answered, MetadataQuorum, MetadataQuorumSettings
+from kafkapy.kraft.quorum.messages import (
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    Request,
+    Response,
+)
+from kafkapy.kraft.quorum.state import QuorumSettings
+from kafkapy.kraft.records import MetadataRecord, TopicRecord
+from kafkapy.kraft.snapshotting import SnapshotSettings
+from kafkapy.kraft.uuids import new_uuid
+from kafkapy.kraft.voters import ReplicaKey, VoterAddress, VoterSet, parse_voters
+from kafkapy.sim.clock import SimClock
+from kafkapy.sim.disk import SimDisk
+from kafkapy.sim.rng import SimRng
+
+HOME = "/data"
+
+
+class Member:
+    """One node, up or down. Its disk outlives it."""
+
+    def __init__(self, cluster: "Cluster", node_id: int) -> None:
+        self.cluster = cluster
+        self.id = node_id
+        self.rng = cluster.rng.fork(f"node {node_id}")
+        self.disk = SimDisk(cluster.clock.now, self._flush_later)
+        self.disk.make_directory(HOME)
+        self.disk.flush_directory("/")
+        format_directories(
+            self.disk, self.rng, cluster.clock.now(), [HOME], cluster_id="c", node_id=node_id
+        )
+        self.quorum: MetadataQuorum | None = None
+        self.life = 0
+
+    def start(self) -> None:
+        assert self.quorum is None
+        self.life += 1
+        found = adopt(
+            self.disk,
+            self.rng,
+            self.cluster.clock.now(),
+            [HOME],
+            metadata_path=HOME,
+            node_id=self.id,
+        )
+        settings = MetadataQuorumSettings(
+            cluster_id="c",
+            local=ReplicaKey(self.id, found.directory_ids[HOME]),
+            endpoints=(VoterAddress("CONTROLLER", f"n{self.id}", self.id),),
+            configured_voters=self.cluster.voters,
+            snapshots=self.cluster.snapshots,
+            quorum=self.cluster.quorum,
+        )
+        quorum = self.quorum = MetadataQuorum(
+            self.disk, self.cluster.clock, self.rng, HOME, settings, transport=self._call
+        )
+        quorum.on_lead = self._lead
+        quorum.start()
+
+    def kill(self) -> None:
+        """The power goes: what was not flushed may be gone."""
+        quorum, self.quorum = self.quorum, None
+        assert quorum is not None
+        self.life += 1
+        # Callbacks of the dead find it closed.
+        quorum._is_closed = True
+        quorum._replay.stop()
+        quorum._waiting.clear()
+        self.disk.crash(self.rng)
+
+    def _lead(self, image: MetadataImage, bootstrap: Sequence[MetadataRecord]) -> None:
+        assert self.quorum is not None
+        first = activation_records(image, bootstrap, 1)
+        if first:
+            self.quorum.append(first, lambda _: None)
+
+    def _flush_later(self, then: Callable[[], None]) -> None:
+        delay = self.rng.below(5)
+        self.cluster.clock.call_at(self.cluster.clock.now() + delay, then)  # type: ignore[arg-type]  # Instant + int
+
+    def _call(self, to: int | None, request: Request, then: Answered) -> None:
+        others = [one for one in self.cluster.members if one.id != self.id]
+        if to is None:
+            to = others[self.rng.below(len(others))].id
+        self.cluster.deliver(self, self.cluster.member(to), request, then)
+
+
+class Cluster:
+    def __init__(
+        self,
+        count: int,
+        seed: int,
+        *,
+        snapshots: SnapshotSettings | None = None,
+        quorum: QuorumSettings | None = None,
+    ) -> None:
+        self.clock = SimClock()
+        self.rng = SimRng(seed)
+        self.loss = 0  # in 100
+        self.snapshots = snapshots or SnapshotSettings()
+        self.quorum = quorum or QuorumSettings()
+        self.voters: VoterSet = parse_voters(
+            ",".join(f"{n}@n{n}:{n}" for n in range(1, count + 1)), "CONTROLLER"
+        )
+        self.cut_off: set[int] = set()
+        self.members = [Member(self, n) for n in range(1, count + 1)]
+        self.leaders: dict[int, int] = {}
+        self.committed: dict[int, tuple[int, bytes]] = {}
+        self.acknowledged: list[str] = []
+        self.appended = 0
+        for member in self.members:
+            member.start()
+
+    def member(self, node_id: int) -> Member:
+        return self.members[node_id - 1]
+
+    @property
+    def leader(self) -> Member | None:
+        """The active controller of the highest epoch."""
+        active = [one for one in self.members if one.quorum is not None and one.quorum.is_active]
+        return max(active, key=_epoch_of, default=None)
+
+    def wait_for_leader(self) -> Member:
+        assert self.run_until(lambda: self.leader is not None, 60_000), self
+        assert self.leader is not None
+        return self.leader
+
+    def append(self, member: Member) -> None:
+        """One topic more, by whoever believes to lead."""
+        quorum = member.quorum
+        if quorum is None or not quorum.is_active:
+            return
+        self.appended += 1
+        name = f"t{self.appended}"
+
+        def committed(refused: Refused | None) -> None:
+            if refused is None:
+                self.acknowledged.append(name)
+
+        record = TopicRecord(name=name, topic_id=new_uuid(self.rng))
+        quorum.append([record], committed)
+
+    # -- the network -------------------------------------------------------------------
+
+    def deliver(self, sender: Member, to: Member, request: Request, then: Answered) -> None:
+        life = sender.life
+
+        def arrive() -> None:
+            if to.quorum is None or self._is_lost(sender, to):
+                return self._later(lambda: answer(ConnectionError("lost")), 500)
+            answered = answer_of(to.quorum, request)
+            wait = 50 if isinstance(answered, FetchResponse) and not answered.records else 0
+            return self._later(lambda: come_back(answered), wait)
+
+        def come_back(answered: Response) -> None:
+            if self._is_lost(sender, to):
+                self._later(lambda: answer(ConnectionError("lost")), 500)
+            else:
+                answer(answered)
+
+        def answer(answered: Response | Exception) -> None:
+            if sender.life == life:
+                then(answered)
+
+        self._later(arrive)
+
+    def _is_lost(self, one: Member, other: Member) -> bool:
+        is_cut = (one.id in self.cut_off) != (other.id in self.cut_off)
+        return is_cut or self.rng.below(100) < self.loss
+
+    def _later(self, then: Callable[[], None], at_least: int = 0) -> None:
+        self.clock.call_at(self.clock.now() + at_least + self.rng.below(20), then)  # type: ignore[arg-type]  # Instant + int
+
+    # -- turning it, and looking -------------------------------------------------------
+
+    def run(self, by_ms: int) -> None:
+        self.run_until(lambda: False, by_ms)
+
+    def run_until(self, condition: Callable[[], bool], within_ms: int) -> bool:
+        def checked() -> bool:
+            self.check()
+            return condition()
+
+        return self.clock.run_until(checked, within_ms)
+
+    def check(self) -> None:
+        """One leader an epoch; what is committed anywhere is the same everywhere."""
+        for member in self.members:
+            quorum = member.quorum
+            if quorum is None:
+                continue
+            if quorum._quorum.is_leader:
+                leader = self.leaders.setdefault(quorum.leader_epoch, member.id)
+                assert leader == member.id, f"two leaders in epoch {quorum.leader_epoch}"
+
+    def check_logs(self) -> None:
+        """Compare all committed batches, byte by byte."""
+        for member in self.members:
+            quorum = member.quorum
+            if quorum is None or quorum.high_watermark is None:
+                continue
+            log = quorum.log
+            for batch in log.batches(log.start_offset, quorum.high_watermark):
+                found = (batch.header.leader_epoch, batch.data)
+                assert self.committed.setdefault(batch.header.base_offset, found) == found
+
+    def heal(self) -> None:
+        """All up, all connected: they agree, and nothing acknowledged is missing."""
+        self.loss = 0
+        self.cut_off = set()
+        for member in self.members:
+            if member.quorum is None:
+                member.start()
+        assert self.run_until(self._agree, 120_000), [self._state(one) for one in self.members]
+        self.check_logs()
+        for member in self.members:
+            assert member.quorum is not None
+            names = set(member.quorum.image.topics_by_name)
+            assert names >= set(self.acknowledged), f"{member.id} lost an acknowledged record"
+
+    def _agree(self) -> bool:
+        if self.leader is None:
+            return False
+        states = {self._state(one)[1:] for one in self.members}
+        return len(states) == 1
+
+    def _state(self, member: Member) -> tuple[object, ...]:
+        quorum = member.quorum
+        assert quorum is not None
+        return (
+            member.id,
+            quorum.leader_epoch,
+            quorum.leader_id,
+            quorum.high_watermark,
+            quorum.log.end_offset,
+            quorum.image.offset,
+        )
+
+
+def answer_of(quorum: MetadataQuorum, request: Request) -> Response:
+    """As the handlers above will do it."""
+    answer = quorum.handle(request)
+    if isinstance(request, FetchRequest) and isinstance(answer, FetchResponse):
+        nothing = answer.diverging is None and answer.snapshot is None
+        if answer.error is ErrorCode.NONE and nothing:
+            return answer._replace(records=quorum.read(request.offset, request.max_bytes))
+    if isinstance(answer, FetchSnapshotResponse) and answer.error is ErrorCode.NONE:
+        assert isinstance(request, FetchSnapshotRequest)
+        data = quorum.read_snapshot(request.snapshot, request.position, 300)
+        return answer._replace(data=data)
+    return answer
+
+
+def _epoch_of(member: Member) -> int:
+    return -1 if member.quorum is None else member.quorum.leader_epoch

@@ -1,0 +1,106 @@
+"""A node's metadata log on a simulated disk, formatted, and turned by hand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kafkapy.core.errors import Refused
+from kafkapy.kraft.bootstrap import activation_records
+from kafkapy.kraft.delta import Delta
+from kafkapy.kraft.directories import adopt
+from kafkapy.kraft.format import format_directories
+from kafkapy.kraft.image import MetadataImage
+from kafkapy.kraft.metadata_quorum import MetadataQuorum, MetadataQuorumSettings
+from kafkapy.kraft.records import MetadataRecord, NoOpRecord
+from kafkapy.kraft.snapshotting import SnapshotSettings
+from kafkapy.kraft.voters import ReplicaKey, VoterAddress, VoterSet
+from kafkapy.sim.clock import SimClock
+from kafkapy.sim.disk import SimDisk
+from kafkapy.sim.rng import SimRng
+
+HOME = "/data"
+LOG = f"{HOME}/__cluster_metadata-0"
+ADDRESS = VoterAddress("CONTROLLER", "localhost", 9093)
+
+
+@dataclass
+class World:
+    """`slow` flushes take a turn of the clock; otherwise they are done at once."""
+
+    slow: bool = False
+    seed: int = 1
+    clock: SimClock = field(default_factory=SimClock)
+
+    def __post_init__(self) -> None:
+        self.rng = SimRng(self.seed)
+        later = (lambda then: self.clock.call_soon(then)) if self.slow else None
+        self.disk = SimDisk(self.clock.now, later)
+        self.disk.make_directory(HOME)
+        self.disk.flush_directory("/")
+
+    def format(self, standalone: VoterAddress | None = ADDRESS) -> None:
+        format_directories(
+            self.disk,
+            self.rng,
+            self.clock.now(),
+            [HOME],
+            cluster_id="cluster",
+            node_id=1,
+            standalone=standalone,
+        )
+
+    def node(
+        self,
+        *,
+        voters: VoterSet | None = None,
+        snapshots: SnapshotSettings | None = None,
+        endpoints: tuple[VoterAddress, ...] = (ADDRESS,),
+    ) -> "Node":
+        found = adopt(self.disk, self.rng, self.clock.now(), [HOME], metadata_path=HOME, node_id=1)
+        settings = MetadataQuorumSettings(
+            cluster_id="cluster",
+            local=ReplicaKey(1, found.directory_ids[HOME]),
+            endpoints=endpoints,
+            configured_voters=voters or VoterSet(),
+            snapshots=snapshots or SnapshotSettings(),
+        )
+        return Node(self, settings)
+
+
+class Node:
+    """A quorum with a controller that only activates itself; `log` tells what happened."""
+
+    def __init__(self, world: World, settings: MetadataQuorumSettings) -> None:
+        self.world = world
+        self.deltas: list[Delta] = []
+        self.told: list[str] = []
+        self.quorum = MetadataQuorum(world.disk, world.clock, world.rng, HOME, settings)
+        self.quorum.on_lead = self._lead
+        self.quorum.on_resign = lambda: self.told.append("resigned")
+        self.quorum.on_failed = lambda failure: self.told.append(f"failed: {failure}")
+        self.quorum.subscribe(self._changed)
+
+    def start(self) -> "Node":
+        self.quorum.start(lambda: self.told.append("loaded"))
+        self.world.clock.settle()
+        return self
+
+    def append(self, *records: MetadataRecord) -> list[Refused | None]:
+        answers: list[Refused | None] = []
+        self.quorum.append(records or (NoOpRecord(),), answers.append)
+        return answers
+
+    def close(self) -> None:
+        done: list[object] = []
+        self.quorum.close(done.append)
+        self.world.clock.settle()
+        assert done == [None], done
+
+    def _lead(self, image: MetadataImage, bootstrap: Sequence[MetadataRecord]) -> None:
+        self.told.append(f"leads epoch {self.quorum.leader_epoch} at {image.offset}")
+        first = activation_records(image, bootstrap, 1)
+        if first:
+            self.quorum.append(first, lambda refused: self.told.append(f"activated {refused}"))
+
+    def _changed(self, image: MetadataImage, delta: Delta) -> None:
+        assert not delta.is_empty
+        self.deltas.append(delta)
