@@ -15,6 +15,7 @@ from kafkapy.broker.partition import Partition
 from kafkapy.broker.partition_shard_log import PartitionShardLog
 from kafkapy.coordinator.coordinator import Coordinator
 from kafkapy.coordinator.registry import Registry
+from kafkapy.coordinator.shard import ShardSettings
 from kafkapy.core.seams import Clock
 from kafkapy.group.events import TopicsChanged
 from kafkapy.group.machine import GroupMachine
@@ -25,6 +26,7 @@ from kafkapy.group.topics import Topic
 from kafkapy.kraft.delta import Delta
 from kafkapy.kraft.image import MetadataImage
 from kafkapy.kraft.topics import Topic as ImageTopic
+from kafkapy.protocol.batch import Codec
 
 _GROUP_VERSION = "group.version"
 
@@ -41,6 +43,11 @@ class Groups:
             new_machine=lambda _: GroupMachine(lambda: self._settings, lambda: self._topics),
             codec=Registry(KEY_CLASSES, written_version),
             clock=clock,
+            settings=ShardSettings(
+                commit_timeout_ms=config.offsets_commit_timeout_ms,
+                compression=Codec(config.offsets_topic_compression_codec),
+                base_sequence=0,
+            ),
         )
         self._topics = ImageTopics(self._image)
 
@@ -58,6 +65,8 @@ class Groups:
             self._settings = self._read_settings()
         for topic in delta.topics_deleted.values():
             self.coordinator.tell(TopicDeleted(topic.name, topic.id))
+        if delta.topics_created or delta.topics_deleted:
+            self._topics.version = image.offset
         changed = {topic.name for topic in delta.topics_deleted.values()}
         for topic_id in delta.partitions:
             changed.add(image.topics_by_id[topic_id].name)
@@ -122,10 +131,8 @@ class ImageTopics:
 
     def __init__(self, image: MetadataImage) -> None:
         self._image = image
-
-    @property
-    def version(self) -> int:
-        return self._image.offset
+        # The offset at which a topic last came or went: other metadata is not looked at.
+        self.version = image.offset
 
     def named(self, name: str) -> Topic | None:
         return self._seen(self._image.topics_by_name.get(name))

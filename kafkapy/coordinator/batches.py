@@ -1,7 +1,7 @@
 """Records of a step <-> the one batch they travel in.
 
 plain step          one batch, no producer
-transactional step  one batch, transactional bit, the producer's id and epoch, sequence -1
+transactional step  one batch, transactional bit, the producer's id and epoch
 TransactionEnded    one control batch: the marker
 """
 
@@ -32,7 +32,11 @@ class Found(NamedTuple):
 
 
 def build(
-    step_records: Sequence[Any], codec: RecordCodec[Any], now: Instant, compression: Codec
+    step_records: Sequence[Any],
+    codec: RecordCodec[Any],
+    now: Instant,
+    compression: Codec,
+    base_sequence: int,
 ) -> bytes:
     """The batch of one step's records; they are all of one kind (core/step.py)."""
     first = step_records[0]
@@ -51,10 +55,13 @@ def build(
             codec=compression,
             producer_id=first.producer_id,
             producer_epoch=first.producer_epoch,
+            base_sequence=base_sequence,
             is_transactional=True,
         )
     return build_batch(
-        [_new_record(codec, record, now) for record in step_records], codec=compression
+        [_new_record(codec, record, now) for record in step_records],
+        codec=compression,
+        base_sequence=base_sequence,
     )
 
 

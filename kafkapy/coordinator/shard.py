@@ -48,10 +48,13 @@ class ShardState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ShardSettings:
-    """commit_timeout_ms  how long a reply waits for its records (offsets.commit.timeout.ms)."""
+    """commit_timeout_ms  how long a reply waits for its records (offsets.commit.timeout.ms)
+    base_sequence      what stands in the headers of batches: nobody reads it, Kafka's group
+                       coordinator writes 0 and its transaction coordinator -1"""
 
     commit_timeout_ms: int = 5000
     compression: Codec = Codec.NONE
+    base_sequence: int = -1
 
 
 @dataclass(slots=True, eq=False)
@@ -165,7 +168,10 @@ class Shard(Generic[Rec, Reply]):
 
     def _append(self, records: Sequence[Rec]) -> _Uncommitted[Rec, Reply]:
         now = self._clock.now()
-        batch = batches.build(records, self._codec, now, self._settings.compression)
+        settings = self._settings
+        batch = batches.build(
+            records, self._codec, now, settings.compression, settings.base_sequence
+        )
         first: Any = records[0]
         version = first.transaction_version if isinstance(first, TransactionEnded) else 0
         try:
@@ -175,7 +181,7 @@ class Shard(Generic[Rec, Reply]):
         for record in records:
             self.machine.apply(record)
         uncommitted: _Uncommitted[Rec, Reply] = _Uncommitted(
-            end_offset, later(now, self._settings.commit_timeout_ms), records
+            end_offset, later(now, settings.commit_timeout_ms), records
         )
         self._uncommitted.append(uncommitted)
         return uncommitted

@@ -283,6 +283,15 @@ def test_batches_are_compressed_when_the_settings_say_so() -> None:
     assert again.machine.applied == world.machine.applied
 
 
+def test_batches_carry_the_sequence_that_the_settings_say() -> None:
+    world = World()
+    world.shard._settings = ShardSettings(base_sequence=0)
+    world.shard.load()
+    world.ask(Step(records=("a=1", "b=2"), reply="x"))
+    world.ask(Step(records=(Transactional(9, 2, "a=1"),), reply="x"))
+    assert [read_header(batch).base_sequence for batch in world.log.batches] == [0, 0]
+
+
 def test_an_answer_may_ask_again(world: World) -> None:
     """A reply's receiver submits the next event before the first call returns."""
     seen: list[Any] = []

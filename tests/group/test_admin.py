@@ -89,7 +89,7 @@ def test_a_consumer_group_is_described_with_targets_and_assignments(world: World
     first, second = ConsumerClient(world), ConsumerClient(world, instance_id="b", rack="r1")
     settle(world, [first, second])
     described = world.ask(DescribeConsumerGroup(GROUP)).reply
-    assert (described.state, described.epoch, described.assignment_epoch) == ("Stable", 2, 2)
+    assert (described.state, described.epoch, described.assignment_epoch) == ("Stable", 3, 3)
     assert described.assignor == "uniform"
     found = {member.profile.member_id: member for member in described.members}
     for client in (first, second):

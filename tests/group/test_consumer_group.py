@@ -27,7 +27,7 @@ def world() -> World:
 def test_the_first_member_gets_everything_at_once(world: World) -> None:
     client = ConsumerClient(world)
     reply = client.beat().reply
-    assert (reply.member_id, reply.member_epoch) == (client.member_id, 1)
+    assert (reply.member_id, reply.member_epoch) == (client.member_id, 2)
     assert reply.heartbeat_interval_ms == 5_000
     assert client.partitions() == {0, 1, 2, 3}
     assert world.group().state() is STATE.STABLE
@@ -48,19 +48,19 @@ def test_a_second_member_waits_until_the_first_has_let_go(world: World) -> None:
     first.beat()
     first.is_slow = True
     first.owned = first.told or {}
-    assert second.beat().reply.member_epoch == 2
+    assert second.beat().reply.member_epoch == 3
     assert second.partitions() == set()
     assert world.group().holding(second.member_id).state is MemberState.UNRELEASED_PARTITIONS
 
     told = first.beat().reply
-    assert told.member_epoch == 1
+    assert told.member_epoch == 2
     assert len(first.partitions()) == 2
     assert world.group().state() is STATE.RECONCILING
     second.beat()
     assert second.partitions() == set()
 
     first.is_slow = False
-    assert first.beat().reply.member_epoch == 2
+    assert first.beat().reply.member_epoch == 3
     second.beat()
     assert first.partitions() | second.partitions() == {0, 1, 2, 3}
     assert not first.partitions() & second.partitions()
@@ -144,11 +144,11 @@ def test_a_lost_answer_is_forgiven_if_the_member_owns_no_more_than_it_should(
     second.beat()
     first.beat()
     first.beat()
-    assert first.epoch == 2
-    first.epoch = 1
+    assert first.epoch == 3
+    first.epoch = 2
     assert first.beat().error is NONE
-    assert first.epoch == 2
-    first.epoch = 1
+    assert first.epoch == 3
+    first.epoch = 2
     assert first.beat(owned=owned).error is ErrorCode.FENCED_MEMBER_EPOCH
     assert first.beat(owned=None).error is ErrorCode.FENCED_MEMBER_EPOCH
 
@@ -232,7 +232,7 @@ def test_topics_that_grow_are_seen_at_the_next_heartbeat(world: World) -> None:
     client = ConsumerClient(world)
     client.beat()
     world.grow("orders", 6)
-    assert client.beat().reply.member_epoch == 2
+    assert client.beat().reply.member_epoch == 3
     assert client.partitions() == {0, 1, 2, 3, 4, 5}
 
 
@@ -240,7 +240,7 @@ def test_topics_nobody_subscribes_to_do_not_matter(world: World) -> None:
     client = ConsumerClient(world)
     client.beat()
     world.grow("returns", 6)
-    assert client.beat().reply.member_epoch == 1
+    assert client.beat().reply.member_epoch == 2
 
 
 def test_a_topic_may_come_after_its_subscribers(world: World) -> None:
@@ -289,12 +289,12 @@ def test_members_that_come_together_are_assigned_together(world: World) -> None:
     first, second = ConsumerClient(world), ConsumerClient(world)
     first.beat()
     second.beat()
-    assert world.group().epoch == 2
-    assert world.group().assignment_epoch == 1
+    assert world.group().epoch == 3
+    assert world.group().assignment_epoch == 2
     assert world.group().state() is STATE.ASSIGNING
     world.clock.advance(1_000)
     second.beat()
-    assert world.group().assignment_epoch == 2
+    assert world.group().assignment_epoch == 3
 
 
 def test_a_groups_own_settings_apply_within_the_brokers_bounds(world: World) -> None:
@@ -351,7 +351,7 @@ def test_answers_wait_until_the_records_are_durable() -> None:
     asked = world.ask(client.event())
     assert asked.is_waiting
     world.log.commit()
-    assert asked.reply.member_epoch == 1
+    assert asked.reply.member_epoch == 2
 
 
 def test_static_members_keep_their_partitions_while_they_are_away(world: World) -> None:

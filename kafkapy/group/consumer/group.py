@@ -73,7 +73,8 @@ class Look:
 @dataclass(slots=True)
 class ConsumerGroup:
     group_id: str
-    epoch: int = 0
+    # The first that is written is 2, as Kafka's is.
+    epoch: int = 1
     metadata_hash: int = 0
     assignment_epoch: int = 0
     assignment_timestamp: int = 0
