@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: Any) -> None:
     """With xdist: the process that hands tests out starts the servers for its workers."""
     for target in _chosen(node.config):
-        _address(node.config, target)
+        address_of(node.config, target)
     node.workerinput["addresses"] = node.config.stash[_ADDRESSES]
 
 
@@ -92,7 +92,7 @@ def target(request: pytest.FixtureRequest) -> str:
 def broker(request: pytest.FixtureRequest, target: str) -> str:
     """host:port of the server that this run's tests share."""
     try:
-        return _address(request.config, target)
+        return address_of(request.config, target)
     except installation.Unavailable as reason:
         pytest.skip(str(reason))
 
@@ -134,7 +134,8 @@ def _chosen(config: pytest.Config) -> list[str]:
     return list(targets.TARGETS) if chosen == "both" else [chosen]
 
 
-def _address(config: pytest.Config, target: str) -> str:
+def address_of(config: pytest.Config, target: str) -> str:
+    """host:port of a target, started now if nobody did; `Unavailable` where it cannot be."""
     addresses = config.stash[_ADDRESSES]
     if target not in addresses:
         if target == targets.APACHE:
