@@ -1,0 +1,23 @@
+"""The clients of the suite: folder, name and pinned version of each, in the report's order."""
+
+from typing import NamedTuple
+
+
+class Client(NamedTuple):
+    """One column of docs/COMPAT.md."""
+
+    folder: str
+    title: str
+    version: str
+
+
+CLIENTS = (
+    Client("confluent_kafka", "confluent-kafka (librdkafka)", "2.16.1"),
+    Client("kafka_python", "kafka-python", "3.0.12"),
+    Client("aiokafka", "aiokafka", "0.14.0"),
+    Client("java_tools", "Apache Kafka's tools (Java)", "4.3.1"),
+    Client("franz_go", "franz-go", "1.20.4"),
+    Client("sarama", "sarama", "1.46.3"),
+    Client("kafka_go", "segmentio/kafka-go", "0.4.49"),
+    Client("kafkajs", "KafkaJS", "2.2.4"),
+)
