@@ -2,8 +2,8 @@
 
     .compat/results/<client>.<target>.json   {"tests": {test: {behaviours, outcome, reason}}}
 
-A run replaces the outcomes of the tests it ran and keeps the others, so that clients can be
-run one at a time; tests that no longer exist leave when their file is run whole.
+A run replaces the outcomes of the tests it ran and keeps the others, so that clients and areas
+can be run one at a time. `make compat` runs all, and begins with an empty directory.
 """
 
 import json
@@ -40,13 +40,7 @@ class Recorder:
         for (client, target), outcomes in self._outcomes.items():
             file = DIRECTORY / f"{client}.{target}.json"
             earlier = json.loads(file.read_text())["tests"] if file.exists() else {}
-            files_run = {nodeid.split("::")[0] for nodeid in outcomes}
-            kept = {
-                nodeid: outcome
-                for nodeid, outcome in earlier.items()
-                if nodeid.split("::")[0] not in files_run
-            }
-            tests = {**kept, **outcomes}
+            tests = {**earlier, **outcomes}
             file.write_text(json.dumps({"tests": tests}, indent=1, sort_keys=True) + "\n")
 
 
