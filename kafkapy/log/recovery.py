@@ -185,7 +185,7 @@ def _put_in_place(
             for file in regular
             if file.suffix in SEGMENT_SUFFIXES and first <= file.offset < end
         }
-        for file in covered:
+        for file in sorted(covered):
             disk.remove(_path(directory, file))
         regular = [file for file in regular if file not in covered]
     for swap in swaps:
@@ -230,7 +230,7 @@ def _open_segments(opening: Opening, files: list[OffsetFile]) -> tuple[list[Segm
     segments, rebuilt = [], 0
     for base_offset, suffixes in sorted(present.items()):
         if LOG not in suffixes:
-            for suffix in suffixes:
+            for suffix in sorted(suffixes):
                 disk.remove(_path(directory, OffsetFile(base_offset, suffix, "")))
             continue
         segment = Segment(
