@@ -11,7 +11,7 @@ from kafkapy.broker.config.values import ConfigError, parse
 from kafkapy.core.errors import ErrorCode, Refused
 
 # Key of a group -> the broker's lower and upper bound, as far as there are such keys.
-_BOUNDS: Final[Mapping[str, tuple[str | None, str | None]]] = {
+BOUNDS: Final[Mapping[str, tuple[str | None, str | None]]] = {
     "consumer.session.timeout.ms": (
         "group.consumer.min.session.timeout.ms",
         "group.consumer.max.session.timeout.ms",
@@ -96,9 +96,9 @@ def check_group(name: str, values: Mapping[str, str], broker: BrokerConfig) -> N
 
 
 def _check_bounds(key: str, value: Value, broker: BrokerConfig) -> None:
-    assert not isinstance(value, str | tuple) or key not in _BOUNDS, (key, value)
+    assert not isinstance(value, str | tuple) or key not in BOUNDS, (key, value)
     least, most = _limits(key, broker)
-    low_name, high_name = _BOUNDS.get(key, (None, None))
+    low_name, high_name = BOUNDS.get(key, (None, None))
     if least is not None and isinstance(value, int) and value < least:
         raise Refused(
             ErrorCode.INVALID_CONFIG, f"{key} must be greater than or equal to {low_name}"
@@ -122,7 +122,7 @@ def _limits(key: str, broker: BrokerConfig) -> tuple[int | None, int | None]:
         value = None if name is None else broker.value(name)
         return value if isinstance(value, int) else None
 
-    low_name, high_name = _BOUNDS.get(key, (None, None))
+    low_name, high_name = BOUNDS.get(key, (None, None))
     return limit(low_name), limit(high_name)
 
 

@@ -3,7 +3,14 @@
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int16, int32, int64, string, strings
 from kafkapy.broker.config.validators import ListOf, OneOf, at_least
-from kafkapy.broker.config.words import CLUSTER_WIDE, HIGH, MAX_INT, NO_THREADS, OWN_BUFFERS
+from kafkapy.broker.config.words import (
+    CLUSTER_WIDE,
+    HIGH,
+    MAX_INT,
+    NO_THREADS,
+    NOT_YET,
+    OWN_BUFFERS,
+)
 
 
 class GroupKeys(Section):
@@ -30,6 +37,7 @@ class GroupKeys(Section):
         -1,
         "How long the coordinator gathers records before it writes them; -1 adapts.",
         valid=at_least(-1),
+        ignored=NOT_YET,
     )
     group_coordinator_cached_buffer_max_bytes = int32(
         1048588,
@@ -132,6 +140,7 @@ class GroupKeys(Section):
         45000,
         "How long a streams member may be silent before it is removed.",
         valid=at_least(1),
+        ignored=NOT_YET,
     )
     group_streams_min_session_timeout_ms = int32(
         45000,
@@ -147,6 +156,7 @@ class GroupKeys(Section):
         5000,
         "How often a streams member sends a heartbeat.",
         valid=at_least(1),
+        ignored=NOT_YET,
     )
     group_streams_min_heartbeat_interval_ms = int32(
         5000,
@@ -163,6 +173,7 @@ class GroupKeys(Section):
         "Least time between two assignments of a streams group.",
         valid=at_least(0),
         dynamic=CLUSTER_WIDE,
+        ignored=NOT_YET,
     )
     group_streams_min_assignment_interval_ms = int32(
         0,
@@ -184,11 +195,13 @@ class GroupKeys(Section):
         MAX_INT,
         "Members that a streams group may have.",
         valid=at_least(1),
+        ignored=NOT_YET,
     )
     group_streams_num_standby_replicas = int32(
         0,
         "Standby replicas of each task of a streams group.",
         valid=at_least(0),
+        ignored=NOT_YET,
     )
     group_streams_max_standby_replicas = int32(
         2,
@@ -199,6 +212,7 @@ class GroupKeys(Section):
         3000,
         "How long the first rebalance of an empty streams group waits for members.",
         valid=at_least(0),
+        ignored=NOT_YET,
     )
     offset_metadata_max_bytes = int32(
         4096,
@@ -216,6 +230,7 @@ class GroupKeys(Section):
         "Bytes of the offsets topic that are read at once when a coordinator loads.",
         valid=at_least(1),
         importance=HIGH,
+        ignored=NOT_YET,
     )
     offsets_retention_minutes = int32(
         10080,

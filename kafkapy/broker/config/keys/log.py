@@ -12,6 +12,7 @@ from kafkapy.broker.config.words import (
     NO_RESERVING,
     NO_THREADS,
     NO_TIERS,
+    NOT_YET,
     OWN_BUFFERS,
 )
 
@@ -194,6 +195,7 @@ class LogKeys(Section):
         "directory before it stops.",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     num_recovery_threads_per_data_dir = int32(
         2,

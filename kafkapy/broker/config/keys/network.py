@@ -10,6 +10,7 @@ from kafkapy.broker.config.words import (
     LOW,
     MAX_INT,
     NO_THREADS,
+    NOT_YET,
     ONE_TIMEOUT,
     PER_BROKER,
 )
@@ -62,11 +63,13 @@ class NetworkKeys(Section):
         102400,
         "SO_SNDBUF of accepted sockets; -1 leaves it to the operating system.",
         importance=HIGH,
+        ignored=NOT_YET,
     )
     socket_receive_buffer_bytes = int32(
         102400,
         "SO_RCVBUF of accepted sockets; -1 leaves it to the operating system.",
         importance=HIGH,
+        ignored=NOT_YET,
     )
     socket_request_max_bytes = int32(
         104857600,
@@ -100,11 +103,13 @@ class NetworkKeys(Section):
         "Connections that one address may hold.",
         valid=at_least(0),
         dynamic=CLUSTER_WIDE,
+        ignored=NOT_YET,
     )
     max_connections_per_ip_overrides = string(
         "",
         "Exceptions to max.connections.per.ip as <host or address>:<count>.",
         dynamic=CLUSTER_WIDE,
+        ignored=NOT_YET,
     )
     max_connection_creation_rate = int32(
         MAX_INT,
@@ -112,16 +117,19 @@ class NetworkKeys(Section):
         "one listener.",
         valid=at_least(0),
         dynamic=CLUSTER_WIDE,
+        ignored=NOT_YET,
     )
     connections_max_idle_ms = int64(
         600000,
         "How long a connection may be silent before it is closed.",
+        ignored=NOT_YET,
     )
     connection_failed_authentication_delay_ms = int32(
         100,
         "How long a connection that failed to authenticate is kept before it is closed.",
         valid=at_least(0),
         importance=LOW,
+        ignored=NOT_YET,
     )
     queued_max_requests = int32(
         500,

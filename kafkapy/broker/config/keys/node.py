@@ -10,6 +10,7 @@ from kafkapy.broker.config.words import (
     MAX_LONG,
     NO_JAVA,
     NO_JMX,
+    NOT_YET,
     PER_BROKER,
 )
 
@@ -101,6 +102,7 @@ class NodeKeys(Section):
         "Largest batch of metrics that a client may push (KIP-714).",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     metric_reporters = strings(
         ("org.apache.kafka.common.metrics.JmxReporter",),
@@ -147,48 +149,56 @@ class NodeKeys(Section):
         "Samples that client quotas are measured over.",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     quota_window_size_seconds = int32(
         1,
         "Length of one sample of client quotas.",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     controller_quota_window_num = int32(
         11,
         "Samples that the quota on controller mutations is measured over.",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     controller_quota_window_size_seconds = int32(
         1,
         "Length of one sample of the quota on controller mutations.",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     replication_quota_window_num = int32(
         11,
         "Samples that replication quotas are measured over.",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     replication_quota_window_size_seconds = int32(
         1,
         "Length of one sample of replication quotas.",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     alter_log_dirs_replication_quota_window_num = int32(
         11,
         "Samples that the quota on moves between log directories is measured over.",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     alter_log_dirs_replication_quota_window_size_seconds = int32(
         1,
         "Length of one sample of the quota on moves between log directories.",
         valid=at_least(1),
         importance=LOW,
+        ignored=NOT_YET,
     )
     leader_replication_throttled_rate = int64(
         MAX_LONG,
@@ -218,9 +228,11 @@ class NodeKeys(Section):
         False,
         "Whether versions of APIs that may still change are served.",
         internal=True,
+        ignored=NOT_YET,
     )
     unstable_feature_versions_enable = boolean(
         False,
         "Whether levels of features that may still change can be finalized.",
         internal=True,
+        ignored=NOT_YET,
     )

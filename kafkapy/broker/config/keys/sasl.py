@@ -13,7 +13,15 @@ from kafkapy.broker.config.make import (
     strings,
 )
 from kafkapy.broker.config.validators import OneOf, between
-from kafkapy.broker.config.words import HIGH, LOW, NO_JAVA, NO_KERBEROS, NO_OAUTH, PER_BROKER
+from kafkapy.broker.config.words import (
+    HIGH,
+    LOW,
+    NO_JAVA,
+    NO_KERBEROS,
+    NO_OAUTH,
+    NOT_YET,
+    PER_BROKER,
+)
 
 
 class SaslKeys(Section):
@@ -21,6 +29,7 @@ class SaslKeys(Section):
         ("GSSAPI",),
         "SASL mechanisms that are served.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     sasl_jaas_config = password(
         "Login of a mechanism in JAAS form, with the listener and mechanism as prefix.",
@@ -30,15 +39,18 @@ class SaslKeys(Section):
         "GSSAPI",
         "SASL mechanism that brokers use among themselves.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     sasl_mechanism_controller_protocol = string(
         "GSSAPI",
         "SASL mechanism that nodes use towards controllers.",
         importance=HIGH,
+        ignored=NOT_YET,
     )
     sasl_server_max_receive_size = int32(
         524288,
         "Largest message of a SASL exchange.",
+        ignored=NOT_YET,
     )
     sasl_server_callback_handler_class = java_class(
         None,

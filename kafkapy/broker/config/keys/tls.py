@@ -3,7 +3,7 @@
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, java_class, password, string, strings
 from kafkapy.broker.config.validators import OneOf
-from kafkapy.broker.config.words import LOW, NO_COMPARING, NO_JAVA, OPENSSL, PER_BROKER
+from kafkapy.broker.config.words import LOW, NO_COMPARING, NO_JAVA, NOT_YET, OPENSSL, PER_BROKER
 
 
 class TlsKeys(Section):
@@ -12,76 +12,92 @@ class TlsKeys(Section):
         "Whether clients must, may or need not show a certificate.",
         valid=OneOf("required", "requested", "none"),
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_keystore_location = string(
         None,
         "File with the node's certificate and key.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_keystore_type = string(
         "JKS",
         "Format of the key store; kafkapy reads PEM.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_keystore_password = password(
         "Password of the key store.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_keystore_key = password(
         "Private key in PEM, instead of a file.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_keystore_certificate_chain = password(
         "Certificates in PEM, instead of a file.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_key_password = password(
         "Password of the private key.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_truststore_location = string(
         None,
         "File with the certificates that are trusted.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_truststore_type = string(
         "JKS",
         "Format of the trust store; kafkapy reads PEM.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_truststore_password = password(
         "Password of the trust store.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_truststore_certificates = password(
         "Trusted certificates in PEM, instead of a file.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_protocol = string(
         "TLSv1.3",
         "Newest TLS version that is offered.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_enabled_protocols = strings(
         ("TLSv1.2", "TLSv1.3"),
         "TLS versions that are accepted.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_cipher_suites = strings(
         (),
         "Cipher suites that are accepted; empty means those that the library prefers.",
         dynamic=PER_BROKER,
+        ignored=NOT_YET,
     )
     ssl_endpoint_identification_algorithm = string(
         "https",
         "How a server's name is checked against its certificate; empty switches it off.",
         dynamic=PER_BROKER,
         importance=LOW,
+        ignored=NOT_YET,
     )
     ssl_principal_mapping_rules = string(
         "DEFAULT",
         "Rules that make a principal of a certificate's name.",
         importance=LOW,
+        ignored=NOT_YET,
     )
     ssl_provider = string(
         None,

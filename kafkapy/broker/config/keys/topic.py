@@ -10,7 +10,7 @@ from kafkapy.broker.config.validators import (
     at_least,
     between,
 )
-from kafkapy.broker.config.words import MAX_LONG, NO_RESERVING, NO_TIERS
+from kafkapy.broker.config.words import MAX_LONG, NO_RESERVING, NO_TIERS, NOT_YET
 
 
 class TopicKeys(Section):
@@ -72,6 +72,7 @@ class TopicKeys(Section):
         (),
         "Replicas whose fetching is throttled, as <partition>:<broker>, or * for all.",
         valid=ThrottledReplicas("follower.replication.throttled.replicas"),
+        ignored=NOT_YET,
     )
     index_interval_bytes = int32(
         4096,
@@ -83,6 +84,7 @@ class TopicKeys(Section):
         (),
         "Replicas that are served throttled, as <partition>:<broker>, or * for all.",
         valid=ThrottledReplicas("leader.replication.throttled.replicas"),
+        ignored=NOT_YET,
     )
     local_retention_bytes = int64(
         -2,

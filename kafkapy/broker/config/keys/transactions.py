@@ -3,7 +3,7 @@
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int16, int32
 from kafkapy.broker.config.validators import at_least
-from kafkapy.broker.config.words import CLUSTER_WIDE, HIGH, LOW
+from kafkapy.broker.config.words import CLUSTER_WIDE, HIGH, LOW, NOT_YET
 
 
 class TransactionKeys(Section):
@@ -48,6 +48,7 @@ class TransactionKeys(Section):
         "Bytes of the transaction topic that are read at once when a coordinator loads.",
         valid=at_least(1),
         importance=HIGH,
+        ignored=NOT_YET,
     )
     transaction_abort_timed_out_transaction_cleanup_interval_ms = int32(
         10000,
@@ -71,6 +72,7 @@ class TransactionKeys(Section):
         False,
         "Whether producers may keep transactions prepared without a timeout (KIP-939).",
         importance=LOW,
+        ignored=NOT_YET,
     )
     add_partitions_to_txn_retry_backoff_ms = int32(
         20,

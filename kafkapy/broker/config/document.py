@@ -1,0 +1,123 @@
+"""docs/CONFIG.md, written from the table of keys.
+
+python -m kafkapy.broker.config.document            writes docs/CONFIG.md
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from kafkapy.broker.config.client_metrics import ClientMetricsKeys
+from kafkapy.broker.config.key import Dynamic, Key, NoDefault, Section
+from kafkapy.broker.config.keys.group import GroupConfigKeys
+from kafkapy.broker.config.keys.topic import TopicKeys
+from kafkapy.broker.config.table import BrokerKeys
+from kafkapy.broker.config.values import to_text
+
+PATH: Final = Path(__file__).parents[3] / "docs" / "CONFIG.md"
+
+_HEAD: Final = """\
+# Configuration
+
+<!-- Written by `python -m kafkapy.broker.config.document`; do not edit. -->
+
+kafkapy takes Apache Kafka's settings under Apache Kafka's names: {count} keys of a broker, {topic}
+of a topic, {group} of a group and {metrics} of a client metrics subscription. They are read from a
+`server.properties` (`kafkapy serve --config FILE`) or given one by one (`--set KEY=VALUE`).
+
+- An unknown key is warned about. A bad value stops the start, with the key, the value and what
+  is allowed.
+- **alter** says who can change a key of a running broker, with `kafka-configs` or any admin
+  client: *cluster-wide* keys for one broker or for all, *per-broker* keys for one; the others
+  take a restart. Keys of topics and groups can always be altered.
+- What counts, first to last: the topic's or group's own value, the broker's dynamic value, the
+  dynamic value of all brokers, `server.properties`, the default.
+- `listener.name.<listener>.<key>` sets a key of one listener,
+  `listener.name.<listener>.<mechanism>.<key>` one of a SASL mechanism there.
+- {ignored} keys are accepted without effect, so that a `server.properties` written for Apache
+  Kafka starts; the last column says why.
+"""
+
+
+def document() -> str:
+    """The whole page."""
+    everything = [*BrokerKeys.table.values(), *TopicKeys.table.values()]
+    head = _HEAD.format(
+        count=len(_shown(BrokerKeys)),
+        topic=len(_shown(TopicKeys)),
+        group=len(_shown(GroupConfigKeys)),
+        metrics=len(_shown(ClientMetricsKeys)),
+        ignored=sum(not key.acted_on and not key.is_internal for key in everything),
+    )
+    parts = [head]
+    for section in BrokerKeys.__bases__:
+        parts.append("\n".join(_broker_part(section)))
+    parts.append("\n".join(_part("Topics", "", TopicKeys, "broker's key")))
+    parts.append("\n".join(_part("Groups", "", GroupConfigKeys, "broker's key")))
+    parts.append("\n".join(_part("Client metrics subscriptions", "", ClientMetricsKeys, "")))
+    return "\n".join(part.rstrip() + "\n" for part in parts)
+
+
+def _broker_part(section: type[Section]) -> Iterator[str]:
+    about = (sys.modules[section.__module__].__doc__ or "").strip()
+    name = re.sub(r"Keys$", "", section.__name__)
+    yield from _part(f"Brokers: {_TITLES.get(name, name.lower())}", about, section, "alter")
+
+
+_TITLES: Final = {
+    "Group": "groups",
+    "Log": "logs",
+    "Remote": "tiered storage",
+    "Sasl": "SASL",
+    "Share": "share groups",
+    "Tls": "TLS",
+    "Transaction": "transactions",
+}
+
+
+def _part(title: str, about: str, section: type[Section], column: str) -> Iterator[str]:
+    yield f"## {title}\n"
+    if about:
+        yield f"{about}\n"
+    middle = f" {column} |" if column else ""
+    yield f"| key | what it does | type | default | allowed |{middle} without effect |"
+    yield "|---|---|---|---|---|" + ("---|" if column else "") + "---|"
+    for key in _shown(section):
+        yield _row(key, column)
+
+
+def _shown(section: type[Section]) -> list[Key[Any]]:
+    return sorted(
+        (key for key in section.table.values() if not key.is_internal), key=lambda key: key.name
+    )
+
+
+def _row(key: Key[Any], column: str) -> str:
+    cells = [
+        f"`{key.name}`",
+        key.documentation,
+        key.kind.name.lower(),
+        _default(key),
+        key.validator.allowed,
+    ]
+    if column == "alter":
+        cells.append("" if key.dynamic is Dynamic.READ_ONLY else key.dynamic.value)
+    elif column:
+        cells.append(", ".join(f"`{name}`" for name in key.synonyms))
+    cells.append("" if key.acted_on else key.note)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _default(key: Key[Any]) -> str:
+    if isinstance(key.default, NoDefault):
+        return "(must be set)"
+    text = to_text(key.default_value)
+    if text is None:
+        return ""
+    return f"`{text}`" if text else '`""`'
+
+
+if __name__ == "__main__":
+    PATH.write_text(document(), encoding="utf-8")
