@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Journal
 from kafkapy.kraft.control_records import SnapshotHeader
+from kafkapy.kraft.delta import Delta
 from kafkapy.kraft.image import MetadataImage
 from kafkapy.kraft.metadata_log import MetadataLog
 from kafkapy.kraft.snapshot_file import BOOTSTRAP_SNAPSHOT, SnapshotBatch, SnapshotId, read_snapshot
@@ -18,32 +19,35 @@ from kafkapy.kraft.voter_history import VoterHistory
 
 
 class Loading:
-    """Run `steps` to its end, then take `image`; it reaches up to `next_offset`."""
+    """Run `steps` to its end, then take `image`; it reaches up to `next_offset`, and `delta`
+    tells all that is in it."""
 
     def __init__(self, log: MetadataLog, history: VoterHistory, journal: Journal | None) -> None:
         self.image = MetadataImage()
+        self.delta = Delta()
         self.next_offset = log.start_offset
         self._log = log
         self._history = history
         self._journal = journal
 
-    def steps(self) -> Iterator[None]:
+    def steps(self) -> Iterator[int]:
+        """See `Slices`."""
         yield from self._newest_snapshot()
         for found in self._log.control_batches(max(self.next_offset, self._log.start_offset)):
             for offset, record in found:
                 self._history.note(offset, record)
-            yield
+            yield 1
 
-    def _newest_snapshot(self) -> Iterator[None]:
+    def _newest_snapshot(self) -> Iterator[int]:
         for snapshot in reversed(self._log.snapshots.ids):
             if snapshot.end_offset < self._log.start_offset:
                 break
-            image, batches = MetadataImage(), []
+            image, delta, batches = MetadataImage(), Delta(), []
             try:
                 for batch in read_snapshot(self._log.snapshots.open(snapshot)):
-                    fold(image, snapshot, batch)
+                    fold(image, delta, snapshot, batch)
                     batches.append(batch._replace(records=()))
-                    yield
+                    yield len(batch.records)
             except Corrupt as problem:
                 if self._journal is not None:
                     self._journal.error("snapshot.corrupt", problem=str(problem))
@@ -51,7 +55,7 @@ class Loading:
             for batch in batches:
                 for record in batch.control:
                     self._history.note(snapshot.end_offset - 1, record)
-            self.image = image
+            self.image, self.delta = image, delta
             self.next_offset = snapshot.end_offset
             return
         if self._log.start_offset > 0:
@@ -61,7 +65,7 @@ class Loading:
             )
 
 
-def fold(image: MetadataImage, snapshot: SnapshotId, batch: SnapshotBatch) -> None:
+def fold(image: MetadataImage, delta: Delta, snapshot: SnapshotId, batch: SnapshotBatch) -> None:
     """What `format` wrote (0, 0) is not the state of a cluster: its records are left out."""
     for record in batch.control:
         if isinstance(record, SnapshotHeader):
@@ -70,6 +74,6 @@ def fold(image: MetadataImage, snapshot: SnapshotId, batch: SnapshotBatch) -> No
         image.timestamp = -1
         return
     for metadata_record in batch.records:
-        image.apply(metadata_record)
+        image.apply(metadata_record, delta)
     image.offset = snapshot.end_offset - 1
     image.epoch = snapshot.epoch

@@ -21,10 +21,10 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
 from kafkapy.core.time import NEVER
 from kafkapy.kraft.bootstrap import read_bootstrap
-from kafkapy.kraft.control_records import ControlRecord, KRaftVersion, LeaderChange, VoterId
 from kafkapy.kraft.copying import Copying
 from kafkapy.kraft.description import QuorumDescription, describe
 from kafkapy.kraft.directories import METADATA_DIRECTORY
+from kafkapy.kraft.epoch_start import first_records
 from kafkapy.kraft.image import METADATA_VERSION, MetadataImage
 from kafkapy.kraft.image_difference import difference
 from kafkapy.kraft.loading import Loading
@@ -42,15 +42,7 @@ from kafkapy.kraft.quorum.effects import (
     Truncate,
 )
 from kafkapy.kraft.quorum.leader import Leader
-from kafkapy.kraft.quorum.messages import (
-    BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
-    FetchRequest,
-    FetchSnapshotRequest,
-    Request,
-    Response,
-    VoteRequest,
-)
+from kafkapy.kraft.quorum.messages import FetchSnapshotRequest, Request, Response
 from kafkapy.kraft.quorum.quorum import Quorum
 from kafkapy.kraft.quorum.state import QuorumSettings
 from kafkapy.kraft.quorum_state_file import QUORUM_STATE, read_quorum_state, render_quorum_state
@@ -59,11 +51,8 @@ from kafkapy.kraft.replay import Appended, OnDelta, Replay
 from kafkapy.kraft.slices import Slices
 from kafkapy.kraft.snapshot_file import SnapshotId
 from kafkapy.kraft.snapshotting import SnapshotSettings, Snapshotting
-from kafkapy.kraft.voter_history import BEFORE_THE_LOG, VoterHistory
-from kafkapy.kraft.voters import ReplicaKey, Voter, VoterAddress, VoterSet
-
-# Batches read before the loop gets a turn while the log is scanned at a start.
-_BATCHES_PER_SLICE = 500
+from kafkapy.kraft.voter_history import VoterHistory
+from kafkapy.kraft.voters import ReplicaKey, VoterAddress, VoterSet
 
 Committed = Callable[[Refused | None], None]
 OnLead = Callable[[MetadataImage, Sequence[MetadataRecord]], None]
@@ -204,8 +193,7 @@ class MetadataQuorum:
         loading = Loading(self.log, self._history, self._journal)
 
         def scanned() -> None:
-            everything = difference(MetadataImage(), loading.image)
-            self._replay.start_at(loading.image, loading.next_offset, everything)
+            self._replay.start_at(loading.image, loading.next_offset, loading.delta)
             # What was read may not have been flushed by the process that wrote it.
             self.log.flush(begin)
 
@@ -218,7 +206,7 @@ class MetadataQuorum:
                 self._quorum.begin(stored, self._history.voters, now)
                 self._carry_out()
 
-        self._slices = Slices(self._clock, loading.steps(), _BATCHES_PER_SLICE, scanned)
+        self._slices = Slices(self._clock, loading.steps(), scanned)
 
     def close(self, then: Flushed) -> None:
         """Stop taking part; the log is flushed and closed."""
@@ -258,22 +246,8 @@ class MetadataQuorum:
         self._flush()
 
     def _append_leader_change(self, effect: BecomeLeader) -> None:
-        """The first batch of an epoch, with the voters if the log does not have them yet, or
-        has us under another address."""
-        voters = self._quorum.voters
-        control: list[ControlRecord] = [
-            LeaderChange(
-                leader_id=self.settings.local.id,
-                voters=tuple(VoterId(voter_id=one) for one in voters.ids),
-                granting_voters=tuple(VoterId(voter_id=one) for one in effect.granting),
-            )
-        ]
-        kraft_version = self._history.kraft_version
-        if kraft_version > 0:
-            updated = self._with_own_endpoints(voters)
-            if updated != voters or self._history.voters_offset == BEFORE_THE_LOG:
-                control.append(KRaftVersion(k_raft_version=kraft_version))
-                control.append(updated.to_record())
+        settings = self.settings
+        control = first_records(settings.local, settings.endpoints, effect.granting, self._history)
         now, base_offset = self._clock.now(), self.log.end_offset
         size = self.log.append_control(control, epoch=effect.epoch, now=now)
         for offset, record in enumerate(control, base_offset):
@@ -284,20 +258,14 @@ class MetadataQuorum:
         )
         self._flush()
 
-    def _with_own_endpoints(self, voters: VoterSet) -> VoterSet:
-        local = self.settings.local
-        if not self.settings.endpoints or not voters.has(local):
-            return voters
-        own = Voter(local, self.settings.endpoints)
-        return voters if voters.get(local.id) == own else voters.with_voter(own)
-
     def _begin_to_lead(self, leader: Leader) -> None:
         """Everything of older epochs is committed and applied, our LEADER_CHANGE too."""
         self._is_active = True
         self._metadata_version = self.image.metadata_version
         if self._journal is not None:
             self._journal.info("quorum.leading", epoch=leader.epoch, offset=self.image.offset)
-        self.on_lead(self.image, read_bootstrap(self._disk, self._metadata_path))
+        is_new = self._metadata_version == 0
+        self.on_lead(self.image, read_bootstrap(self._disk, self._metadata_path) if is_new else ())
 
     def _stop_leading(self) -> None:
         self._replay.forget_appended()
@@ -313,20 +281,10 @@ class MetadataQuorum:
     def handle(self, request: Request) -> Response:
         """Judge a request of another replica. What has to be durable first is, when this
         returns. To a fetch without error, divergence or snapshot the caller adds `read`."""
-        answer: Response
-        now = self._clock.now()
-        quorum = self._quorum
-        match request:
-            case VoteRequest():
-                answer = quorum.vote(request, now)
-            case BeginQuorumEpochRequest():
-                answer = quorum.begin_quorum_epoch(request, now)
-            case EndQuorumEpochRequest():
-                answer = quorum.end_quorum_epoch(request, now)
-            case FetchRequest():
-                answer = quorum.fetch(request, now)
-            case FetchSnapshotRequest():
-                answer = quorum.fetch_snapshot(request, self._snapshot_size(request), now)
+        size = None
+        if isinstance(request, FetchSnapshotRequest):
+            size = self._snapshot_size(request.snapshot)
+        answer = self._quorum.handle(request, self._clock.now(), snapshot_size=size)
         self._carry_out()
         return answer
 
@@ -341,10 +299,9 @@ class MetadataQuorum:
         finally:
             file.close()
 
-    def _snapshot_size(self, request: FetchSnapshotRequest) -> int | None:
-        if request.snapshot not in self.log.snapshots.ids:
-            return None
-        return self.log.snapshots.size(request.snapshot)
+    def _snapshot_size(self, snapshot: SnapshotId) -> int | None:
+        snapshots = self.log.snapshots
+        return snapshots.size(snapshot) if snapshot in snapshots.ids else None
 
     # -- effects -----------------------------------------------------------------------
 
@@ -504,7 +461,7 @@ class MetadataQuorum:
             self._quorum.log_flushed(self.log.end_offset, now)
             self._carry_out()
 
-        self._slices = Slices(self._clock, loading.steps(), _BATCHES_PER_SLICE, loaded)
+        self._slices = Slices(self._clock, loading.steps(), loaded)
 
     # -- failing -----------------------------------------------------------------------
 

@@ -11,16 +11,14 @@ and of everything that was there at the start as one delta.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kafkapy.core.seams import Clock
 from kafkapy.kraft.delta import Delta
 from kafkapy.kraft.image import MetadataImage
 from kafkapy.kraft.metadata_log import Batch, MetadataLog
 from kafkapy.kraft.records import MetadataRecord
-
-# About five milliseconds of work.
-RECORDS_PER_SLICE: Final = 1000
+from kafkapy.kraft.slices import RECORDS_PER_SLICE
 
 OnDelta = Callable[[MetadataImage, Delta], None]
 

@@ -1,18 +1,21 @@
 """Long work in short turns: some steps, then everybody else, then some more."""
 
 from collections.abc import Iterator
-from itertools import islice
+from typing import Final
 
 from kafkapy.core.seams import Callback, Clock
 
+# Records, or what takes as long as one, between two turns: a few milliseconds of work.
+RECORDS_PER_SLICE: Final = 500
+
 
 class Slices:
-    """Runs `steps` to its end, `size` at a time, the first ones at once; then `then`."""
+    """Runs `steps` to its end, a slice at a time, the first at once; then `then`. A step
+    yields how many records it took on."""
 
-    def __init__(self, clock: Clock, steps: Iterator[None], size: int, then: Callback) -> None:
+    def __init__(self, clock: Clock, steps: Iterator[int], then: Callback) -> None:
         self._clock = clock
         self._steps = steps
-        self._size = size
         self._then = then
         self._is_stopped = False
         self._run()
@@ -23,8 +26,10 @@ class Slices:
     def _run(self) -> None:
         if self._is_stopped:
             return
-        done = sum(1 for _ in islice(self._steps, self._size))
-        if done == self._size:
-            self._clock.call_soon(self._run)
-        else:
-            self._then()
+        left = RECORDS_PER_SLICE
+        for count in self._steps:
+            left -= count
+            if left <= 0:
+                self._clock.call_soon(self._run)
+                return
+        self._then()

@@ -4,7 +4,7 @@ A `PartitionState` is never changed: a change makes a new one. So states may be 
 compared with later ones, and shared by copies of the image. FORMATS sections 5.2 and 6.8.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from kafkapy.core.ids import NO_NODE
@@ -144,6 +144,8 @@ def _directories_of(
 ) -> tuple[UUID, ...]:
     """Records from before directories had ids name none: all replicas are then migrating.
     (A zero UUID, which MIGRATING is, reads as None.)"""
+    if directories and None not in directories and len(directories) == len(replicas):
+        return cast(tuple[UUID, ...], directories)
     named = tuple(directory or MIGRATING for directory in directories)
     if all(directory == MIGRATING for directory in named):
         return (MIGRATING,) * len(replicas)

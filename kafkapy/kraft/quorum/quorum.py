@@ -106,6 +106,23 @@ class Quorum:
             self._state.become_unattached(role.epoch, now)
         self._state.go_on_alone(now)
 
+    def handle(
+        self, request: Request, now: Instant, *, snapshot_size: int | None = None
+    ) -> Response:
+        """Any request of another replica; the answer leaves once the effects are done.
+        `snapshot_size`: of the snapshot that is asked for, None if it is not here."""
+        match request:
+            case VoteRequest():
+                return self.vote(request, now)
+            case BeginQuorumEpochRequest():
+                return self.begin_quorum_epoch(request, now)
+            case EndQuorumEpochRequest():
+                return self.end_quorum_epoch(request, now)
+            case FetchRequest():
+                return self.fetch(request, now)
+            case FetchSnapshotRequest():
+                return self.fetch_snapshot(request, snapshot_size, now)
+
     def vote(self, request: VoteRequest, now: Instant) -> VoteResponse:
         answer = requests.vote(self._state, request, now)
         self.tick(now)
