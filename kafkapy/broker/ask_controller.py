@@ -33,12 +33,13 @@ def ask(
 
 
 def whole(refused: Refused) -> Fields:
-    """The response of an API that has an error field for the whole request."""
-    return {
-        "throttle_time": 0,
-        "error_code": refused.code,
-        "error_message": refused.message,
-    }
+    """The response of an API that has an error field and a sentence for the whole request."""
+    return {**code(refused), "error_message": refused.message}
+
+
+def code(refused: Refused) -> Fields:
+    """The response of an API between nodes: an error code and no sentence."""
+    return {"throttle_time": 0, "error_code": refused.code}
 
 
 def verdict(refused: Refused | None) -> Fields:

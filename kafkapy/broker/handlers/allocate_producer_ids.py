@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, whole
+from kafkapy.broker.ask_controller import ask, code
 from kafkapy.broker.call import Answer, Call, Fields
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
 
@@ -16,7 +16,7 @@ def handle(node: "Node", call: Call) -> Answer:
         node,
         event,
         _answer,
-        lambda refused: {**whole(refused), "producer_id_start": -1, "producer_id_len": 0},
+        lambda refused: {**code(refused), "producer_id_start": -1, "producer_id_len": 0},
     )
 
 

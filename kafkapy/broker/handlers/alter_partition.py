@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.ask_controller import ask, whole
+from kafkapy.broker.ask_controller import ask, code
 from kafkapy.broker.call import Answer, Call, Fields
 from kafkapy.broker.wire import optional
 from kafkapy.core.errors import Refused
@@ -49,7 +49,7 @@ def handle(node: "Node", call: Call) -> Answer:
             ],
         }
 
-    return ask(node, event, answer, lambda refused: {**whole(refused), "topics": []})
+    return ask(node, event, answer, lambda refused: {**code(refused), "topics": []})
 
 
 def _isr(asked: Any) -> tuple[tuple[int, int], ...]:

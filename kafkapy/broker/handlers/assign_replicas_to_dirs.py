@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, whole
+from kafkapy.broker.ask_controller import ask, code
 from kafkapy.broker.call import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply, ReplicaDirectory
@@ -50,4 +50,4 @@ def handle(node: "Node", call: Call) -> Answer:
             ],
         }
 
-    return ask(node, event, answer, lambda refused: {**whole(refused), "directories": []})
+    return ask(node, event, answer, lambda refused: {**code(refused), "directories": []})

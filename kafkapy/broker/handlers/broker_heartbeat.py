@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, whole
+from kafkapy.broker.ask_controller import ask, code
 from kafkapy.broker.call import Answer, Call, Fields
 from kafkapy.broker.wire import optional
 from kafkapy.core.errors import Refused
@@ -39,4 +39,4 @@ def _answer(reply: HeartbeatReply) -> Fields:
 
 
 def _refusal(refused: Refused) -> Fields:
-    return {**whole(refused), "is_caught_up": False, "is_fenced": True, "should_shut_down": False}
+    return {**code(refused), "is_caught_up": False, "is_fenced": True, "should_shut_down": False}

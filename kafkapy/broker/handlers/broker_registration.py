@@ -3,7 +3,7 @@ which the broker last stopped cleanly."""
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, whole
+from kafkapy.broker.ask_controller import ask, code
 from kafkapy.broker.call import Answer, Call, Fields
 from kafkapy.broker.wire import optional
 from kafkapy.kraft.controller.registration import BrokerRegistered, RegisterBroker
@@ -42,7 +42,7 @@ def handle(node: "Node", call: Call) -> Answer:
         previous_epoch=optional(body, "previous_broker_epoch", None),
         is_migrating=optional(body, "is_migrating_zk_broker", False),
     )
-    return ask(node, event, _answer, lambda refused: {**whole(refused), "broker_epoch": -1})
+    return ask(node, event, _answer, lambda refused: {**code(refused), "broker_epoch": -1})
 
 
 def _answer(reply: BrokerRegistered) -> Fields:

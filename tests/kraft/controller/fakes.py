@@ -10,7 +10,7 @@ from kafkapy.kraft.bootstrap import default_bootstrap
 from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.controller.controller import Controller, Event
 from kafkapy.kraft.controller.registration import RegisterBroker
-from kafkapy.kraft.controller.rules import TopicSetting, Values
+from kafkapy.kraft.controller.rules import ConfigRules, TopicSetting, Values
 from kafkapy.kraft.controller.state import ControllerSettings
 from kafkapy.kraft.controller.topics import CreateTopics, NewTopic, TopicCreated
 from kafkapy.kraft.features import SUPPORTED_FEATURES
@@ -128,14 +128,18 @@ class Cluster:
         *,
         bootstrap: Sequence[MetadataRecord] | None = None,
         racks: Sequence[str | None] = (),
+        rules: ConfigRules | None = None,
+        node_id: int = 0,
         **settings: Any,
     ) -> None:
         self.log = MemoryLog()
         self.clock = FakeClock()
         self.rng = SeededRng()
         self.controller = Controller(
-            settings=ControllerSettings(0, CLUSTER_ID, **{"max_idle_interval_ms": 0} | settings),
-            rules=PlainRules(),
+            settings=ControllerSettings(
+                node_id, CLUSTER_ID, **{"max_idle_interval_ms": 0} | settings
+            ),
+            rules=PlainRules() if rules is None else rules,
             clock=self.clock,
             rng=self.rng,
             log=self.log,

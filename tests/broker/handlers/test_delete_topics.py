@@ -1,0 +1,72 @@
+"""DeleteTopics in bytes: by name, by id, and what cannot be."""
+
+from uuid import UUID
+
+import pytest
+
+from kafkapy.broker.handlers import delete_topics
+from kafkapy.core.errors import ErrorCode
+from tests.broker.config.kafka import minimal
+from tests.broker.handlers.admin_node import AdminNode
+
+KEY = 20
+UNKNOWN = UUID(int=1 << 70)
+
+
+@pytest.mark.parametrize("version", range(1, 6))
+def test_topics_are_deleted_by_name(version: int) -> None:
+    node = AdminNode()
+    node.cluster.create("t", (1,))
+    answer = node.request(delete_topics, KEY, version, topic_names=["t", "nope"], timeout=1000)
+    assert [(one.name, ErrorCode(one.error_code)) for one in answer.responses] == [
+        ("t", ErrorCode.NONE),
+        ("nope", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    assert "t" not in node.image.topics_by_name
+
+
+def test_topics_are_deleted_by_id_or_name() -> None:
+    node = AdminNode()
+    by_name = node.cluster.create("named", (1,))
+    by_id = node.cluster.create("numbered", (1,))
+    asked = [
+        {"name": "named", "topic_id": None},
+        {"name": None, "topic_id": by_id},
+        {"name": None, "topic_id": UNKNOWN},
+    ]
+    answer = node.request(delete_topics, KEY, 6, topics=asked, timeout=1000)
+    assert [(one.name, one.topic_id, ErrorCode(one.error_code)) for one in answer.responses] == [
+        ("named", by_name, ErrorCode.NONE),
+        (None, by_id, ErrorCode.NONE),
+        (None, UNKNOWN, ErrorCode.UNKNOWN_TOPIC_ID),
+    ]
+    assert not node.image.topics_by_name
+
+
+def test_what_is_asked_for_wrongly_is_refused_one_by_one() -> None:
+    node = AdminNode()
+    standing = node.cluster.create("t", (1,))
+    asked = [
+        {"name": "x", "topic_id": UNKNOWN},
+        {"name": None, "topic_id": None},
+        {"name": "twice", "topic_id": None},
+        {"name": "twice", "topic_id": None},
+        {"name": "t", "topic_id": None},
+        {"name": None, "topic_id": standing},
+    ]
+    answer = node.request(delete_topics, KEY, 6, topics=asked, timeout=1000)
+    assert {ErrorCode(one.error_code) for one in answer.responses} == {ErrorCode.INVALID_REQUEST}
+    assert len(answer.responses) == 5
+    assert "t" in node.image.topics_by_name
+
+
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [(2, ErrorCode.INVALID_REQUEST), (3, ErrorCode.TOPIC_DELETION_DISABLED)],
+)
+def test_deleting_can_be_switched_off(version: int, code: ErrorCode) -> None:
+    node = AdminNode(config=minimal(delete_topic_enable="false"))
+    node.cluster.create("t", (1,))
+    answer = node.request(delete_topics, KEY, version, topic_names=["t"], timeout=1000)
+    assert answer.responses[0].error_code == code
+    assert "t" in node.image.topics_by_name

@@ -1,0 +1,92 @@
+"""IncrementalAlterConfigs in bytes, answer by answer against Apache Kafka."""
+
+from typing import Any
+
+import pytest
+
+from kafkapy.broker.handlers import incremental_alter_configs
+from kafkapy.core.errors import ErrorCode
+from tests.broker.config.kafka import KAFKA
+from tests.broker.handlers.admin_node import AdminNode
+
+KEY = 44
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+# kafkapy has no named loggers, and does without the Java exceptions in Kafka's sentences.
+_OTHER_WORDS = ("requirement failed: controller", "Invalid value org.apache.kafka")
+
+
+def _alter(
+    node: AdminNode, kind: int, name: str, changes: Any, *, version: int = 1, **fields: Any
+) -> Any:
+    resource = {
+        "resource_type": kind,
+        "resource_name": name,
+        "configs": [
+            {"name": key, "config_operation": operation, "value": value}
+            for key, operation, value in changes
+        ],
+    }
+    body = {"resources": [resource], "validate_only": False} | fields
+    (result,) = node.request(incremental_alter_configs, KEY, version, **body).responses
+    assert (result.resource_type, result.resource_name) == (kind, name)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "message"),
+    [row for row in KAFKA["incremental_alter"] if row[0][0] != 8],
+)
+def test_changes_are_answered_as_kafka_answers_them(
+    request_: Any, code: str, message: str | None
+) -> None:
+    node = AdminNode()
+    node.cluster.create("orders", (1,), (1,))
+    result = _alter(node, *request_, validate_only=True)
+    assert ErrorCode(result.error_code).name.lower() == code
+    if message is None or not message.startswith(_OTHER_WORDS):
+        assert result.error_message == message
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_change_acts(version: int) -> None:
+    node = AdminNode()
+    node.cluster.create("t", (1,))
+    _alter(node, 2, "t", [("cleanup.policy", APPEND, "compact")], version=version)
+    assert node.image.configs(2, "t") == {"cleanup.policy": "delete,compact"}
+    _alter(node, 2, "t", [("cleanup.policy", SUBTRACT, "delete")], version=version)
+    assert node.image.configs(2, "t") == {"cleanup.policy": "compact"}
+    _alter(node, 2, "t", [("cleanup.policy", DELETE, None)], version=version)
+    assert node.image.configs(2, "t") == {}
+    _alter(node, 4, "", [("message.max.bytes", SET, "99")], version=version)
+    assert node.image
+    assert node.config.message_max_bytes == 99
+
+
+def test_one_resource_may_fail_while_another_succeeds() -> None:
+    node = AdminNode()
+    node.cluster.create("t", (1,))
+
+    def resource(name: str) -> dict[str, Any]:
+        config = {"name": "flush.ms", "config_operation": SET, "value": "1"}
+        return {"resource_type": 2, "resource_name": name, "configs": [config]}
+
+    answer = node.request(
+        incremental_alter_configs,
+        KEY,
+        1,
+        resources=[resource("t"), resource("nope"), resource("twice"), resource("twice")],
+        validate_only=False,
+    )
+    assert {one.resource_name: ErrorCode(one.error_code) for one in answer.responses} == {
+        "t": ErrorCode.NONE,
+        "nope": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        "twice": ErrorCode.INVALID_REQUEST,
+    }
+
+
+def test_without_a_controller_every_resource_says_so() -> None:
+    node = AdminNode()
+    node.controller.resign()
+    result = _alter(node, 2, "t", [("flush.ms", SET, "1")])
+    assert result.error_code == ErrorCode.NOT_CONTROLLER
