@@ -3,7 +3,7 @@
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import parse_voters
 from kafkapy.broker.listening import Endpoints
-from kafkapy.broker.startup import Identity
+from kafkapy.broker.startup import Identity, is_alone
 from kafkapy.kraft.controller.state import ControllerSettings
 from kafkapy.kraft.metadata_quorum import MetadataQuorumSettings
 from kafkapy.kraft.quorum.state import QuorumSettings
@@ -22,10 +22,7 @@ def quorum_settings(
         cluster_id=identity.cluster_id,
         local=ReplicaKey(config.node_id, identity.directory_ids[config.metadata_directory]),
         endpoints=tuple(VoterAddress(one.name, one.host, one.port) for one in endpoints.controller),
-        configured_voters=VoterSet(
-            Voter(ReplicaKey(voter.node_id), (VoterAddress(listener, voter.host, voter.port),))
-            for voter in parse_voters(config.controller_quorum_voters)
-        ),
+        configured_voters=_configured_voters(config, endpoints, listener),
         quorum=QuorumSettings(
             election_timeout_ms=config.controller_quorum_election_timeout_ms,
             fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
@@ -43,6 +40,19 @@ def quorum_settings(
         ),
         segment_bytes=config.metadata_log_segment_bytes,
     )
+
+
+def _configured_voters(config: BrokerConfig, endpoints: Endpoints, listener: str) -> VoterSet:
+    """Of a static quorum. A lone node's directory may come from one (the log then names no
+    voters), without the settings that went with it: its only voter is the node itself."""
+    voters = parse_voters(config.controller_quorum_voters)
+    if voters or not is_alone(config):
+        return VoterSet(
+            Voter(ReplicaKey(voter.node_id), (VoterAddress(listener, voter.host, voter.port),))
+            for voter in voters
+        )
+    own = tuple(VoterAddress(one.name, one.host, one.port) for one in endpoints.controller)
+    return VoterSet([Voter(ReplicaKey(config.node_id), own)])
 
 
 def controller_settings(config: BrokerConfig, cluster_id: str) -> ControllerSettings:

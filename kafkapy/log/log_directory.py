@@ -1,6 +1,6 @@
 """One log directory: the partition logs in it, its checkpoints, its clean-shutdown marker.
 
-    load  marker read and removed, checkpoints read, every partition's log opened
+    load  checkpoints read, every partition's log opened, then the marker removed
     ...   logs created, moved, deleted; checkpoints written now and then
     close logs closed --> checkpoints --> marker: the next start believes file sizes
 
@@ -96,10 +96,6 @@ class LogDirectory:
 
     def load(self, config_for: Callable[[str], LogConfig]) -> Iterator[PartitionLog]:
         """Open every log; yields each, so that others can run in between."""
-        if self.was_clean:
-            # Durably, before anything is appended: a marker that comes back would lie.
-            self._disk.remove(f"{self.path}/{CLEAN_SHUTDOWN_MARKER}")
-            self._disk.flush_directory(self.path)
         offsets = (self.recovery_points.read(), self.log_starts.read())
         watermarks = self.high_watermarks.read()
         for name in self._disk.list(self.path):
@@ -134,6 +130,11 @@ class LogDirectory:
             self._watch(log)
             (self.logs if kind is DirectoryKind.CURRENT else self.futures)[topic_partition] = log
             yield log
+        if self.was_clean:
+            # Recovery points that are right only for a log nobody appends to go first.
+            self.recovery_points.write_now()
+            self._disk.remove(f"{self.path}/{CLEAN_SHUTDOWN_MARKER}")
+            self._disk.flush_directory(self.path)
         self._is_loaded = True
 
     def _read_marker(self) -> tuple[bool, int]:

@@ -183,6 +183,8 @@ class Shell:
             await stopped.wait()
         if not stopped.is_set():
             self._journal.warning("shutdown not clean", reason=f"not done in {SHUTDOWN_SECONDS} s")
+        else:
+            self._journal.info("stopped cleanly")
         self._threads.close()
         self._unlock()
 
