@@ -225,7 +225,7 @@ class Node:
     def _log_moved(self, topic_partition: TopicPartition, log: PartitionLog) -> None:
         partition = self.partitions.get(*topic_partition)
         if partition is not None:
-            partition.log = log
+            partition.use(log)
 
     def _readable_paths(self) -> list[str]:
         failed = self.identity.failed

@@ -11,6 +11,7 @@ fewer than min.insync.replicas are in sync.
 
 from bisect import insort
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -200,6 +201,13 @@ class Partition:
         """A topic with fewer replicas than it demands in sync is still writable (KIP-966)."""
         return max(1, min(self.log.config.min_insync_replicas, len(self.replicas)))
 
+    def use(self, log: PartitionLog) -> None:
+        """The same records in another directory: what those files still had to do for the
+        acknowledgements that wait, these do."""
+        self.log = log
+        if self.is_leader:
+            self._count_appended()
+
     def reconfigured(self) -> None:
         """The topic's settings have changed: perhaps now the disk must have it first, or
         need not."""
@@ -211,12 +219,13 @@ class Partition:
     def _count_appended(self) -> None:
         """What is in the log counts, as soon as it is as durable as the topic demands; that
         may be the work of a process that was killed before its flush."""
-        if self.log.needs_flush_before_ack:
-            self.log.flush(self._on_flushed)
+        log = self.log
+        if log.needs_flush_before_ack:
+            log.flush(partial(self._on_flushed, log))
         else:
             self._advance_high_watermark()
 
-    def _on_flushed(self, failed: DiskFailed | None) -> None:
+    def _on_flushed(self, log: PartitionLog, failed: DiskFailed | None) -> None:
         if failed is None:
             flushed_offset = self.log.flushed_offset
             waiting, self._unflushed = self._unflushed, []
@@ -226,7 +235,7 @@ class Partition:
                 else:
                     self._unflushed.append((end_offset, then))
             self._advance_high_watermark()
-        else:
+        elif not log.is_closed:  # deleted or moved meanwhile, it has nothing to lose
             # Never tried again: the kernel may have dropped what it could not write.
             self._disk_failed(failed)
 
