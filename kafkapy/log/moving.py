@@ -58,7 +58,7 @@ class Move:
             if copied:
                 pause_ms = int(copied * 1000 / self._max_bytes_per_second)
                 self._later(pause_ms)
-            elif self.future.recovery_point < self.current.recovery_point:
+            elif self.future.flushed_offset < self.current.flushed_offset:
                 self.future.flush(self._flushed)
             else:
                 self._hand_over()
