@@ -38,7 +38,9 @@ def handle(node: "Node", call: Call) -> Answer:
         rows = [_group(node, call, *one) for one in zip(asked, replies, strict=True)]
         if call.version >= HAS_GROUPS:
             return {"throttle_time": 0, "groups": rows}
-        return {"throttle_time": 0, **rows[0]}
+        (only,) = rows
+        del only["group_id"]  # no version below 8 tells it
+        return {"throttle_time": 0, **only}
 
     return ask_each(node.groups, [(one.event.group_id, one.event) for one in asked], translate)
 
