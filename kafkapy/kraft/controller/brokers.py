@@ -213,7 +213,7 @@ class BrokerMachine:
         if (
             cordoned is not None
             and version >= CORDONED_LOG_DIRS
-            and set(cordoned) != set(broker.cordoned_log_dirs or ())
+            and (broker.cordoned_log_dirs is None or set(cordoned) != set(broker.cordoned_log_dirs))
         ):
             records.append(
                 BrokerRegistrationChangeRecord(

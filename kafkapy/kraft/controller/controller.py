@@ -41,6 +41,7 @@ from kafkapy.kraft.controller.registration import RegistrationEvent, Registratio
 from kafkapy.kraft.controller.rules import ConfigRules
 from kafkapy.kraft.controller.state import ControllerSettings, ControllerState
 from kafkapy.kraft.controller.topics import TopicEvent, TopicMachine
+from kafkapy.kraft.delta import Delta
 from kafkapy.kraft.image import MetadataImage
 from kafkapy.kraft.records import MetadataRecord, NoOpRecord, RegisterBrokerRecord
 
@@ -214,9 +215,9 @@ class Controller:
         return True
 
     def _apply(self, records: Sequence[MetadataRecord], offset: int) -> None:
-        state = self._state
+        state, delta = self._state, Delta()
         for at, record in enumerate(records, offset):
-            state.image.apply(record)
+            state.image.apply(record, delta)
             if isinstance(record, RegisterBrokerRecord):
                 state.registered_at[record.broker_id] = at
         state.image.offset = offset + len(records) - 1

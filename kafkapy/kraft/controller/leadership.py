@@ -1,13 +1,14 @@
 """Changes of many partitions at once: a broker goes, comes back, or loses a directory."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 from uuid import UUID
 
 from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.controller.partition_change import Election, PartitionChange, without
 from kafkapy.kraft.controller.state import ControllerState, Located
 from kafkapy.kraft.records import PartitionChangeRecord
+from kafkapy.kraft.topics import Topic
 
 
 class Wanted(TypedDict, total=False):
@@ -23,19 +24,32 @@ class Wanted(TypedDict, total=False):
     directories: Mapping[int, UUID]
 
 
+class TopicRules(NamedTuple):
+    """What of a topic's settings its partitions' changes turn on."""
+
+    min_isr: int
+    election: Election
+
+
+def rules_of(state: ControllerState, topic: Topic) -> TopicRules:
+    """Where the topic allows it, an election that nobody asked for may be unclean."""
+    is_unclean = state.allows_unclean_election(topic.name)
+    return TopicRules(
+        state.min_insync_replicas(topic), Election.UNCLEAN if is_unclean else Election.ONLINE
+    )
+
+
 def change(
     state: ControllerState,
     at: Located,
     is_alive: Callable[[int], bool] | None = None,
+    rules: TopicRules | None = None,
     **wanted: Unpack[Wanted],
 ) -> PartitionChangeRecord | None:
-    """The record that does what is wanted, None if nothing is to be done.
-
-    Where the topic allows it and no election is asked for, the election may be unclean.
-    """
+    """The record that does what is wanted, None if nothing is to be done."""
     alive = state.is_active if is_alive is None else is_alive
-    if "election" not in wanted and state.allows_unclean_election(at.topic.name):
-        wanted["election"] = Election.UNCLEAN
+    rules = rules_of(state, at.topic) if rules is None else rules
+    wanted.setdefault("election", rules.election)
 
     def is_acceptable(broker: int) -> bool:
         return alive(broker) and state.is_online(broker, at.state.directory(broker))
@@ -45,7 +59,7 @@ def change(
         topic_id=at.topic.id,
         index=at.index,
         is_acceptable=is_acceptable,
-        min_isr=state.min_insync_replicas(at.topic),
+        min_isr=rules.min_isr,
         metadata_version=state.image.metadata_version,
         elr_enabled=state.elr_enabled,
         default_directory=state.default_directory,
@@ -72,11 +86,15 @@ def updates(
         return broker not in (removed, unclean) and (broker == added or state.is_active(broker))
 
     records = []
+    rules: dict[UUID, TopicRules] = {}
     for at in partitions:
+        if at.topic.id not in rules:
+            rules[at.topic.id] = rules_of(state, at.topic)
         record = change(
             state,
             at,
             is_alive,
+            rules[at.topic.id],
             isr=without(at.state.isr, (removed, unclean)),
             unclean_shutdown=() if unclean == NO_NODE else (unclean,),
         )

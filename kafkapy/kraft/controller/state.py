@@ -24,6 +24,10 @@ from kafkapy.kraft.uuids import LOST, MIGRATING, UNASSIGNED
 MAX_RECORDS_PER_OPERATION: Final = 10_000
 
 
+# As numbers: this is asked for every replica when a broker goes.
+_NOWHERE_YET: Final = (MIGRATING.int, UNASSIGNED.int)
+
+
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
     """What of the node's configuration the controller acts on; it does not change."""
@@ -104,7 +108,7 @@ class ControllerState:
 
     def is_online(self, broker_id: int, directory: UUID | None) -> bool:
         """Whether that broker can serve from that directory, as far as anyone knows."""
-        if directory in (None, UNASSIGNED, MIGRATING):
+        if directory is None or directory.int in _NOWHERE_YET:
             return True
         broker = self.image.brokers.get(broker_id)
         if broker is None or directory == LOST:
