@@ -1,0 +1,42 @@
+"""A real broker inside your test process: no Docker, no JVM, milliseconds.
+
+    with kafkapy.testing.Broker() as kafka:
+        Producer({"bootstrap.servers": kafka.bootstrap}).produce("orders", b"1")
+        assert kafka.wait_for("orders", 1)[0].value == b"1"
+
+Names are looked up on first use: the pytest plugin lives in this package and is imported
+by every pytest run of everybody who has kafkapy installed, so this module costs nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kafkapy.core.errors import ErrorCode as ErrorCode
+    from kafkapy.testing.async_broker import AsyncBroker as AsyncBroker
+    from kafkapy.testing.broker import Broker as Broker
+    from kafkapy.testing.faults import Fault as Fault
+    from kafkapy.testing.faults import FaultNeverFired as FaultNeverFired
+    from kafkapy.testing.groups import Group as Group
+    from kafkapy.testing.groups import Member as Member
+    from kafkapy.testing.reading import Record as Record
+    from kafkapy.testing.requests import Request as Request
+
+_HOMES = {
+    "AsyncBroker": "kafkapy.testing.async_broker",
+    "Broker": "kafkapy.testing.broker",
+    "ErrorCode": "kafkapy.core.errors",
+    "Fault": "kafkapy.testing.faults",
+    "FaultNeverFired": "kafkapy.testing.faults",
+    "Group": "kafkapy.testing.groups",
+    "Member": "kafkapy.testing.groups",
+    "Record": "kafkapy.testing.reading",
+    "Request": "kafkapy.testing.requests",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

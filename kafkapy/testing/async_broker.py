@@ -1,0 +1,111 @@
+"""`AsyncBroker`: the same broker for tests under asyncio, Trio or anyio.
+
+The broker lives on its own thread and loop whatever runs the test; what differs is only
+how a blocking call is waited for, and sniffio knows which library asks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, TypeVar
+
+import sniffio
+
+from kafkapy.core.ids import TopicPartition
+from kafkapy.testing.broker import Broker, Text
+from kafkapy.testing.faults import Faults
+from kafkapy.testing.groups import Group
+from kafkapy.testing.reading import Record
+from kafkapy.testing.requests import Request
+
+T = TypeVar("T")
+
+
+class AsyncBroker:
+    """`async with AsyncBroker() as kafka`; see Broker for what each method does."""
+
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+        self.broker = Broker(settings)
+
+    async def __aenter__(self) -> "AsyncBroker":
+        await _in_thread(self.broker.start)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # A cancelled test still waits for this: the milliseconds of a clean end.
+        self.broker.__exit__(kind, error, trace)
+
+    @property
+    def bootstrap(self) -> str:
+        return self.broker.bootstrap
+
+    @property
+    def faults(self) -> Faults:
+        return self.broker.faults
+
+    async def create_topic(
+        self, topic: str, partitions: int = 1, config: Mapping[str, str] | None = None
+    ) -> None:
+        await _in_thread(self.broker.create_topic, topic, partitions, config)
+
+    async def topics(self) -> dict[str, int]:
+        return await _in_thread(self.broker.topics)
+
+    async def produce(
+        self,
+        topic: str,
+        value: Text,
+        key: Text = None,
+        headers: Mapping[str, Text] | Sequence[tuple[str, Text]] = (),
+        partition: int | None = None,
+        timestamp: int | None = None,
+    ) -> TopicPartition:
+        return await _in_thread(
+            self.broker.produce, topic, value, key, headers, partition, timestamp
+        )
+
+    async def records(self, topic: str) -> list[Record]:
+        return await _in_thread(self.broker.records, topic)
+
+    async def wait_for(self, topic: str, count: int = 1, timeout: float = 10.0) -> list[Record]:
+        return await _in_thread(self.broker.wait_for, topic, count, timeout)
+
+    async def groups(self) -> list[Group]:
+        return await _in_thread(self.broker.groups)
+
+    async def committed(self, group: str) -> dict[TopicPartition, int]:
+        return await _in_thread(self.broker.committed, group)
+
+    async def lag(self, group: str, topic: str | None = None) -> int:
+        return await _in_thread(self.broker.lag, group, topic)
+
+    def requests(self, api: str | None = None) -> list[Request]:
+        return self.broker.requests(api)
+
+    async def restart(self) -> None:
+        await _in_thread(self.broker.restart)
+
+    async def kill(self) -> None:
+        await _in_thread(self.broker.kill)
+
+    async def start(self) -> None:
+        await _in_thread(self.broker.start)
+
+    async def stop(self) -> None:
+        await _in_thread(self.broker.stop)
+
+
+async def _in_thread(work: Callable[..., T], *args: Any) -> T:
+    """anyio runs on one of the two, and sniffio names that one."""
+    if sniffio.current_async_library() == "trio":
+        import trio
+
+        return await trio.to_thread.run_sync(partial(work, *args))
+    import asyncio
+
+    return await asyncio.to_thread(work, *args)

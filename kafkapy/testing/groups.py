@@ -1,0 +1,112 @@
+"""Groups as a test sees them: who is in, in which state, how far they are.
+
+Asked with Kafka's own requests: ListGroups, then DescribeGroups (classic) or
+ConsumerGroupDescribe (KIP-848), and OffsetFetch.
+"""
+
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kafkapy.core.errors import Corrupt
+from kafkapy.core.ids import TopicPartition
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.testing.asking import check
+
+Ask = Callable[[ApiKey, int, Mapping[str, Any]], Any]
+
+
+class Member(NamedTuple):
+    """`partitions` is what it was told to read; empty until the group is stable."""
+
+    member_id: str
+    client_id: str
+    partitions: frozenset[TopicPartition]
+
+
+class Group(NamedTuple):
+    """`state` and `kind` are Kafka's words: Stable, Empty ...; classic, consumer ..."""
+
+    group_id: str
+    state: str
+    kind: str
+    members: tuple[Member, ...]
+
+
+def groups(ask: Ask) -> list[Group]:
+    listed = ask(ApiKey.LIST_GROUPS, 5, {"states_filter": [], "types_filter": []})
+    check(listed.error_code, "groups")
+    describe = {"classic": _classic_members, "consumer": _consumer_members}
+    return [
+        Group(
+            one.group_id,
+            one.group_state,
+            one.group_type.lower(),
+            describe.get(one.group_type.lower(), _no_members)(ask, one.group_id),
+        )
+        for one in sorted(listed.groups, key=lambda one: str(one.group_id))
+    ]
+
+
+def committed(ask: Ask, group_id: str) -> dict[TopicPartition, int]:
+    asked = {"group_id": group_id, "member_id": None, "member_epoch": -1, "topics": None}
+    answer = ask(ApiKey.OFFSET_FETCH, 9, {"groups": [asked], "require_stable": False})
+    group = answer.groups[0]
+    check(group.error_code, f"group {group_id}")
+    return {
+        TopicPartition(topic.name, one.partition_index): one.committed_offset
+        for topic in group.topics
+        for one in topic.partitions
+        if one.committed_offset >= 0
+    }
+
+
+def _no_members(_ask: Ask, _group_id: str) -> tuple[Member, ...]:
+    return ()
+
+
+def _classic_members(ask: Ask, group_id: str) -> tuple[Member, ...]:
+    body = {"groups": [group_id], "include_authorized_operations": False}
+    group = ask(ApiKey.DESCRIBE_GROUPS, 5, body).groups[0]
+    check(group.error_code, f"group {group_id}")
+    return tuple(
+        Member(one.member_id, one.client_id, frozenset(_assigned(bytes(one.member_assignment))))
+        for one in group.members
+    )
+
+
+def _consumer_members(ask: Ask, group_id: str) -> tuple[Member, ...]:
+    body = {"group_ids": [group_id], "include_authorized_operations": False}
+    group = ask(ApiKey.CONSUMER_GROUP_DESCRIBE, 1, body).groups[0]
+    check(group.error_code, f"group {group_id}")
+    return tuple(
+        Member(
+            one.member_id,
+            one.client_id,
+            frozenset(
+                TopicPartition(topic.topic_name, index)
+                for topic in one.assignment.topic_partitions
+                for index in topic.partitions
+            ),
+        )
+        for one in group.members
+    )
+
+
+def _assigned(data: bytes) -> Iterator[TopicPartition]:
+    """The consumer protocol's assignment: i16 version, [topic, [i32 partition]], user data."""
+    if not data:
+        return
+    try:
+        (topics,) = struct.unpack_from(">i", data, 2)
+        at = 6
+        for _ in range(topics):
+            (size,) = struct.unpack_from(">h", data, at)
+            topic = data[at + 2 : at + 2 + size].decode()
+            at += 2 + size
+            (count,) = struct.unpack_from(">i", data, at)
+            for index in struct.unpack_from(f">{count}i", data, at + 4):
+                yield TopicPartition(topic, index)
+            at += 4 + 4 * count
+    except (struct.error, UnicodeDecodeError) as bad:
+        raise Corrupt(f"an assignment of {len(data)} bytes: {bad}") from None

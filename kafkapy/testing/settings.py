@@ -1,0 +1,47 @@
+"""The settings of a broker that lives as long as a test: ready at once, small, its own.
+
+Everything else is Apache Kafka's default, so that what passes here passes there.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import Final
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+
+_MEMORY: Final = "/dev/shm"  # Linux: files that never touch a disk
+
+_SETTINGS: Final[Mapping[str, str]] = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    # Fifty partitions of each internal topic is what makes a first group or transaction slow.
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    # A test knows its consumers: nobody else is coming.
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
+def configured(directory: str, port: int, settings: Mapping[str, str]) -> BrokerConfig:
+    return BrokerConfig(
+        {
+            **_SETTINGS,
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0",
+            "log.dirs": directory,
+            **settings,
+        }
+    )
+
+
+def make_directory() -> str:
+    """In memory where the system has a place for that."""
+    in_memory = _MEMORY if os.access(_MEMORY, os.W_OK | os.X_OK) else None
+    return tempfile.mkdtemp(prefix="kafkapy-test-", dir=in_memory)

@@ -1,0 +1,158 @@
+"""One broker on one background thread with a Trio loop of its own.
+
+    caller's thread                      broker's thread
+    start()    ---------------------->   trio.run(_main): bind, start, serve
+               <----------------------   ready, or the failure
+    call(f)    --- Trio's token ------>  f(node, done)
+               <--- Future -----------   done(result)
+    stop()     ---------------------->   hand over, flush, close
+               <----------------------   the thread has ended
+
+A broker that dies answers every call under way with its death. The thread is a daemon: a
+test run that forgot to stop its broker still ends.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+import trio
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.node import Node
+from kafkapy.testing.shell import Gate, Heard, TestShell, bind
+
+# Far beyond what a start takes on a loaded machine: reached only when something hangs.
+START_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 60.0
+
+T = TypeVar("T")
+
+
+class BrokerDied(Exception):
+    """The broker's loop ended while something was asked of it; the cause is attached."""
+
+
+class BrokerThread:
+    """Started once, stopped once; a restart is a new one on the same data and port."""
+
+    def __init__(self, config: BrokerConfig, journal: Heard, gate: Gate) -> None:
+        self._config = config
+        self._journal = journal
+        self._gate = gate
+        self._ready: Future[int] = Future()
+        self._waiting: set[Future[Any]] = set()
+        self._lock = threading.Lock()
+        self._died: BaseException | None = None
+        self._is_over = False
+        self._kill = False
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._stop: trio.Event | None = None
+        self._shell: TestShell | None = None
+        self._thread = threading.Thread(target=self._run, name="kafkapy-broker", daemon=True)
+
+    def start(self) -> int:
+        """Returns the port once the broker serves."""
+        self._thread.start()
+        return self._ready.result(START_SECONDS)
+
+    def stop(self, *, kill: bool = False) -> None:
+        """Raises what the broker died of, if it did."""
+        self._kill = kill
+        token, stop = self._token, self._stop
+        if token is not None and stop is not None:
+            with suppress(trio.RunFinishedError):  # it died: said below
+                token.run_sync_soon(stop.set)
+        self._thread.join(STOP_SECONDS)
+        assert not self._thread.is_alive(), "the broker's thread does not end"
+        if self._died is not None:
+            raise BrokerDied("the broker died of its own") from self._died
+
+    def call(self, work: Callable[[Node], T]) -> T:
+        """Run `work` on the broker's loop."""
+
+        def answer(node: Node, done: Callable[[T], None]) -> None:
+            done(work(node))
+
+        return self.ask(answer)
+
+    def ask(self, work: Callable[[Node, Callable[[T], None]], None]) -> T:
+        """Run `work` on the broker's loop; it, or something later, calls `done` once."""
+        answer: Future[T] = Future()
+        with self._lock:
+            if self._is_over or self._token is None:
+                raise BrokerDied("the broker does not run") from self._died
+            self._waiting.add(answer)
+
+        def on_loop() -> None:
+            shell = self._shell
+            assert shell is not None, "it is ready"
+            try:
+                work(shell.node, answer.set_result)
+            except BaseException as failed:
+                # The caller's to deal with, not the broker's to die of.
+                answer.set_exception(failed)
+
+        try:
+            self._token.run_sync_soon(on_loop)
+            return answer.result()
+        except trio.RunFinishedError:
+            raise BrokerDied("the broker does not run") from self._died
+        finally:
+            with self._lock:
+                self._waiting.discard(answer)
+
+    # --- on the broker's thread ---
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._main)
+        except BaseException as died:
+            self._died = _only(died)
+        with self._lock:
+            self._is_over = True
+            waiting = list(self._waiting)
+        if not self._ready.done():
+            self._ready.set_exception(self._died or BrokerDied("it ended while starting"))
+        for answer in waiting:
+            if not answer.done():
+                failure = BrokerDied("the broker died of its own")
+                failure.__cause__ = self._died
+                answer.set_exception(failure)
+
+    async def _main(self) -> None:
+        self._stop = trio.Event()
+        sockets = bind(self._config)
+        try:
+            shell = TestShell(self._config, self._journal, sockets, self._gate)
+            try:
+                await self._serve(shell, self._stop)
+            finally:
+                shell.release()
+        finally:
+            for _, sock in sockets:
+                sock.close()
+
+    async def _serve(self, shell: TestShell, stop: trio.Event) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(shell.clock.run)
+            nursery.start_soon(shell.reactor.run)
+            await shell.start()
+            self._shell = shell
+            self._token = trio.lowlevel.current_trio_token()
+            self._ready.set_result(int(shell.serving().address.rpartition(":")[2]))
+            await stop.wait()
+            if self._kill:
+                shell.kill()
+            else:
+                await shell.stop()
+            nursery.cancel_scope.cancel()
+
+
+def _only(failure: BaseException) -> BaseException:
+    """Out of the groups that nurseries wrap around a single exception."""
+    while isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
+        failure = failure.exceptions[0]
+    return failure
