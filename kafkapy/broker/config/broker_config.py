@@ -17,6 +17,7 @@ from kafkapy.broker.config.properties import parse_properties
 from kafkapy.broker.config.resolve import Layers
 from kafkapy.broker.config.synonyms import broker_synonyms, scale_ms
 from kafkapy.broker.config.table import BrokerKeys, is_known, key_of
+from kafkapy.broker.config.together import check_together
 from kafkapy.broker.config.values import ConfigError, parse
 
 Layer = Mapping[str, str]
@@ -40,6 +41,7 @@ class BrokerConfig(BrokerKeys):
                 parse(key, text)
         self._settle()
         self.listening = Listeners(self)
+        check_together(self, self.static)
 
     @classmethod
     def from_text(cls, text: str) -> "BrokerConfig":

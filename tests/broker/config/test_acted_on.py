@@ -21,8 +21,8 @@ _ROOT = Path(kafkapy.__file__).parent
 _TABLE = _ROOT / "broker" / "config" / "keys"
 # What these say is about the names, not what they do.
 _ABOUT_NAMES = {
-    _ROOT / "broker" / "config" / "broker_alter.py",
-    _ROOT / "broker" / "config" / "group_config.py",
+    _ROOT / "broker" / "config" / name
+    for name in ("broker_alter.py", "group_config.py", "together.py")
 }
 
 
