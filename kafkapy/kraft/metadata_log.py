@@ -26,7 +26,14 @@ from kafkapy.kraft.uuids import METADATA_TOPIC_ID
 from kafkapy.log.append import Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import BatchHeader, NewRecord, batches, build_batch, records
+from kafkapy.protocol.batch import (
+    BatchHeader,
+    NewRecord,
+    batches,
+    build_batch,
+    crc_is_valid,
+    records,
+)
 
 METADATA_PARTITION: Final = TopicPartition("__cluster_metadata", 0)
 DEFAULT_SEGMENT_BYTES: Final = 1024 * 1024 * 1024
@@ -162,12 +169,7 @@ class MetadataLog:
     def append_fetched(self, data: bytes, *, epoch: int) -> list[Batch]:
         """What the leader of `epoch` sent, as far as it is good; what became of it."""
         first = self.end_offset
-        good = 0
-        for position, header in batches(data):
-            if header.leader_epoch > epoch:
-                break
-            good = position + header.size
-        self.partition.append_as_follower(memoryview(data)[:good])
+        self.partition.append_as_follower(memoryview(data)[: _good_size(data, epoch, first)])
         return list(self.batches(first, self.end_offset))
 
     def flush(self, then: Flushed) -> None:
@@ -233,3 +235,21 @@ class MetadataLog:
 
     def _append(self, batch: bytes, epoch: int) -> None:
         self.partition.append_as_leader(memoryview(batch), leader_epoch=epoch, origin=Origin.RAFT)
+
+
+def _good_size(data: bytes, epoch: int, offset: int) -> int:
+    """How much of `data` is whole, undamaged batches up to `epoch`, without a gap from
+    `offset` on (a metadata log is never compacted); the rest is asked for again."""
+    good = 0
+    try:
+        for position, header in batches(data):
+            is_next = header.base_offset <= offset <= header.next_offset
+            if header.leader_epoch > epoch or not is_next:
+                break
+            if not crc_is_valid(data, position, header):
+                break
+            good = position + header.size
+            offset = header.next_offset
+    except Corrupt:
+        pass  # not even a header
+    return good

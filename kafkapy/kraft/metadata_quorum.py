@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
 from kafkapy.core.time import NEVER
 from kafkapy.kraft.bootstrap import read_bootstrap
@@ -354,10 +354,16 @@ class MetadataQuorum:
         def answered(answer: Response | Exception) -> None:
             if self._is_closed:
                 return
+            now = self._clock.now()
             if isinstance(answer, Exception):
-                self._quorum.request_failed(effect.to, self._clock.now())
+                self._quorum.request_failed(effect.to, now)
             else:
-                self._quorum.response(effect.to, effect.request, answer, self._clock.now())
+                try:
+                    self._quorum.response(effect.to, effect.request, answer, now)
+                except Corrupt as nonsense:
+                    self._quorum.request_failed(effect.to, now)
+                    if self._journal is not None:
+                        self._journal.warning("quorum.nonsense", problem=str(nonsense))
             self._carry_out()
 
         if self._transport is not None:

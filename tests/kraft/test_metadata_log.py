@@ -134,6 +134,18 @@ def test_what_a_leader_sends_is_taken_as_far_as_its_epoch_goes() -> None:
     assert follower.append_fetched(leader.read(2, 3)[:-1], epoch=5) == []
 
 
+@pytest.mark.parametrize(("at", "taken"), [(80, 1), (72 + 16, 1), (10, 0), (150, 2)])
+def test_what_arrives_damaged_is_dropped_from_there_on(at: int, taken: int) -> None:
+    leader, follower = opened(World()), opened(World())
+    for _ in range(3):
+        append(leader)
+    data = bytearray(leader.read(0, 3))
+    assert len(data) == 3 * 72
+    data[at] ^= 0xFF
+    assert len(follower.append_fetched(bytes(data), epoch=1)) == taken
+    assert follower.end_offset == taken
+
+
 def test_a_log_is_cut_where_it_parted() -> None:
     log = opened(World())
     for epoch in (1, 2, 2):
