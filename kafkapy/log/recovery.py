@@ -227,7 +227,7 @@ def _open_segments(opening: Opening, files: list[OffsetFile]) -> tuple[list[Segm
     for file in files:
         if file.suffix in SEGMENT_SUFFIXES and file.state == "":
             present.setdefault(file.offset, set()).add(file.suffix)
-    segments, rebuilt = [], 0
+    segments, lacking = [], []
     for base_offset, suffixes in sorted(present.items()):
         if LOG not in suffixes:
             for suffix in sorted(suffixes):
@@ -243,12 +243,14 @@ def _open_segments(opening: Opening, files: list[OffsetFile]) -> tuple[list[Segm
         )
         segments.append(segment)
         if not {OFFSET_INDEX, TIME_INDEX} <= suffixes:
-            rebuilt += 1
-            segment.rebuild_indexes(opening.config.index_interval_bytes)
-            segment.seal()
+            lacking.append(segment)
     if not segments:
         segments.append(Segment.create(disk, directory, opening.log_start_offset, opening.now))
-    return segments, rebuilt
+    for segment in lacking:
+        if opening.is_clean or segment not in _unchecked(opening, Segments(segments)):
+            segment.rebuild_indexes(opening.config.index_interval_bytes)
+            segment.seal()
+    return segments, len(lacking)
 
 
 def _clean_end(opening: Opening, loaded: Loaded) -> int:
@@ -286,7 +288,7 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
         expiry_ms=opening.producer_expiry_ms,
         end_offset=loaded.log_start_offset,
     )
-    unchecked = segments.starting_at(opening.recovery_point)
+    unchecked = _unchecked(opening, segments)
     start = unchecked[0].base_offset
     load_producers(producers, snapshots, segments, loaded.log_start_offset, start, opening.now)
     # Epochs from here on are what the batches say: the file may be ahead of the log, or
@@ -320,6 +322,11 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
         truncated_bytes=truncated_bytes,
         removed_segments=loaded.recovered.segments - len(segments),
     )
+
+
+def _unchecked(opening: Opening, segments: Segments) -> list[Segment]:
+    """What may be torn, and is indexed as it is checked."""
+    return segments.starting_at(opening.recovery_point)
 
 
 def _remove(segments: Segments, doomed: list[Segment]) -> None:
