@@ -36,7 +36,7 @@ def audit(world: World, clients: Clients, death: Death | None) -> Everything:
         if death is not None:
             had_lost = promises.recovered(contents, death, world.clock.now())
             if had_lost:
-                _begin_anew(world, clients, promises)
+                _outdate(clients, promises)
         probe(world, promises, contents, rng)
     return everything
 
@@ -115,11 +115,11 @@ def segment_files(world: World) -> dict[str, bytes]:
     return files
 
 
-def _begin_anew(world: World, clients: Clients, promises: PartitionPromises) -> None:
+def _outdate(clients: Clients, promises: PartitionPromises) -> None:
     """Acknowledged records were lost, as they may be: their producers cannot go on."""
     for producer in clients.producers:
-        if producer.is_idempotent and producer.sequences.get(promises, 0):
-            begin_idempotence(world, clients, producer)
+        if producer.sequences.get(promises, 0):
+            producer.is_outdated = True
 
 
 def _settle_limbo(world: World, clients: Clients, found: dict[str, tuple[Any, int]]) -> None:

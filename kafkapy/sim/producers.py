@@ -65,6 +65,8 @@ class Producer:
     is_troubled: Callable[[], bool]
     producer_id: int = -1
     producer_epoch: int = -1
+    # What it wrote was lost for good: it needs a new id before it goes on.
+    is_outdated: bool = False
     sequences: dict[PartitionPromises, int] = field(default_factory=lambda: defaultdict(int))
     in_flight: dict[PartitionPromises, deque[SentBatch]] = field(
         default_factory=lambda: defaultdict(deque)
@@ -85,6 +87,7 @@ class Producer:
         if answer.error_code:
             raise BrokenPromise(f"InitProducerId: {ErrorCode(answer.error_code)!r}")
         self.producer_id, self.producer_epoch = answer.producer_id, answer.producer_epoch
+        self.is_outdated = False
         self.sequences.clear()
         self.in_flight.clear()
 

@@ -102,11 +102,17 @@ class Run:
             self.workload.begin()
             for _ in range(rng.between(*_ACTIONS)):
                 self.workload.act()
-            if planned is Death.STOPPED:
+            if planned is Death.STOPPED and not self.clients.is_troubled:
                 self._stop(rng)
                 return
         except PowerCut:
             self.world.trace.note("died")
+        except DiskFailed as failure:
+            # Without the metadata log a node cannot go on; without the others it must.
+            self.world.trace.note("gave up", failure)
+            metadata_path = self.world.settings["log.dirs"].partition(",")[0]
+            if not (self.clients.is_troubled and failure.path.startswith(f"{metadata_path}/")):
+                raise
         self._die(Death.KILLED if planned is Death.KILLED else Death.POWER)
 
     def _start_and_audit(self, cut_after: int | None) -> Everything:

@@ -5,36 +5,29 @@ goes on. Between actions the clock moves a little, and now and then a lot.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from kafkapy.core.errors import ErrorCode
-from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.compression import Codec
+from kafkapy.sim.administration import Administration
 from kafkapy.sim.audit import begin_idempotence
 from kafkapy.sim.producers import Producer
-from kafkapy.sim.promises import BrokenPromise, PartitionPromises, Sent
+from kafkapy.sim.promises import PartitionPromises, Sent
 from kafkapy.sim.reading import Fetched, fetch
 from kafkapy.sim.rng import SimRng
-from kafkapy.sim.settings import LARGEST_BATCH_BYTES, draw_change, draw_settings
-from kafkapy.sim.state import (
-    TOPIC_NAMES,
-    Altering,
-    Clients,
-    Creating,
-    Deleting,
-    Growing,
-)
+from kafkapy.sim.settings import LARGEST_BATCH_BYTES
+from kafkapy.sim.state import Clients
 from kafkapy.sim.topic_facts import TopicFacts
 from kafkapy.sim.world import World
 
-_MOST_PARTITIONS: Final = 4
 _MOST_RECORDS: Final = 12
 _MOST_PRODUCERS: Final = 6
-_TOPIC_RESOURCE: Final = 2
-_SET, _DELETE = 0, 1
 _HOUR_MS: Final = 60 * 60 * 1000
 # Per record beside its value: offsets, lengths, key, header.
 _OVERHEAD_BYTES: Final = 60
+
+
+Action = Callable[[], None]
 
 
 class Workload:
@@ -43,30 +36,41 @@ class Workload:
         self._clients = clients
         self._rng = rng
         self.actions = 0
-        self._table: tuple[tuple[int, Callable[[], None]], ...] = (
+        self._administration = Administration(world, clients, rng.fork("administration"))
+        administration = self._administration
+        # On a disk that fails nobody asks for what may never be answered.
+        self._in_trouble: tuple[tuple[int, Action], ...] = (
             (120, self.produce),
             (20, self.consume),
             (25, self.let_time_pass),
-            (4, self.create_topic),
-            (2, self.delete_topic),
-            (6, self.alter_topic),
-            (2, self.add_partitions),
-            (4, self.delete_records),
+        )
+        self._table = (
+            *self._in_trouble,
+            (4, administration.create_topic),
+            (2, administration.delete_topic),
+            (6, administration.alter_topic),
+            (2, administration.add_partitions),
+            (4, administration.delete_records),
+            (2, administration.move_partition),
             (3, self.change_producers),
+            (1, self.break_disk),
         )
 
     def begin(self) -> None:
         """After a start: retries first; and there is somebody and something to write to."""
-        for producer in list(self._clients.producers):
+        for producer in self._clients.producers:
+            if producer.is_outdated:
+                begin_idempotence(self._world, self._clients, producer)
             producer.resend(self._world)
         while len(self._clients.producers) < 3:
             self.change_producers()
         if not self._clients.topics:
-            self.create_topic()
+            self._administration.create_topic()
 
     def act(self) -> None:
         self.actions += 1
-        action = self._rng.weighted(self._table)
+        table = self._in_trouble if self._clients.is_troubled else self._table
+        action = self._rng.weighted(table)
         self._world.trace.note("act", action.__name__)
         action()
         if self._rng.chance(60):
@@ -170,104 +174,6 @@ class Workload:
             )
         )
 
-    # Metadata.
-
-    def create_topic(self) -> None:
-        rng, clients = self._rng, self._clients
-        free = [name for name in TOPIC_NAMES if name not in clients.topics]
-        if not free:
-            return
-        name, settings = rng.choice(free), draw_settings(rng)
-        count = rng.between(1, 3)
-        clients.limbo = Creating(name, count, settings)
-        topic = {
-            "name": name,
-            "num_partitions": count,
-            "replication_factor": 1,
-            "assignments": [],
-            "configs": [{"name": key, "value": value} for key, value in settings.items()],
-        }
-        body = {"topics": [topic], "timeout": 30_000, "validate_only": False}
-        answer = self._world.ask(ApiKey.CREATE_TOPICS, body).topics[0]
-        self._require(answer)
-        clients.limbo = None
-        clients.created(TopicFacts(name, answer.topic_id, count, settings))
-
-    def delete_topic(self) -> None:
-        clients = self._clients
-        if not clients.topics:
-            return
-        topic = self._rng.choice(list(clients.topics.values()))
-        clients.limbo = Deleting(topic)
-        body = {"topics": [{"name": topic.name, "topic_id": None}], "timeout": 30_000}
-        self._require(self._world.ask(ApiKey.DELETE_TOPICS, body).responses[0])
-        clients.deleted(topic)
-        clients.limbo = None
-
-    def alter_topic(self) -> None:
-        clients, rng = self._clients, self._rng
-        if not clients.topics:
-            return
-        topic = rng.choice(list(clients.topics.values()))
-        wanted = draw_change(rng, topic.settings)
-        settings = {**topic.settings, **wanted}
-        configs = [
-            {"name": name, "config_operation": _SET, "value": value}
-            for name, value in wanted.items()
-        ]
-        if rng.chance(20) and "flush.messages" in settings and "flush.messages" not in wanted:
-            del settings["flush.messages"]
-            configs.append({"name": "flush.messages", "config_operation": _DELETE, "value": None})
-        topic.altering(settings)
-        clients.limbo = Altering(topic, settings)
-        resource = {
-            "resource_type": _TOPIC_RESOURCE,
-            "resource_name": topic.name,
-            "configs": configs,
-        }
-        body = {"resources": [resource], "validate_only": False}
-        self._require(self._world.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, body).responses[0])
-        topic.altered(settings)
-        clients.limbo = None
-
-    def add_partitions(self) -> None:
-        clients = self._clients
-        small = [one for one in clients.topics.values() if one.partition_count < _MOST_PARTITIONS]
-        if not small:
-            return
-        topic = self._rng.choice(small)
-        count = topic.partition_count + 1
-        clients.limbo = Growing(topic, count)
-        asked = {"name": topic.name, "count": count, "assignments": None}
-        body = {"topics": [asked], "timeout": 30_000, "validate_only": False}
-        self._require(self._world.ask(ApiKey.CREATE_PARTITIONS, body).results[0])
-        clients.grown(topic, count)
-        clients.limbo = None
-
-    def delete_records(self) -> None:
-        """As far as a consumer has seen, where the topic's policy lets clients delete."""
-        clients, rng = self._clients, self._rng
-        deletable = [
-            one
-            for one in clients.all_partitions()
-            if "delete" in one.topic.settings.get("cleanup.policy", "delete")
-            and one.high_watermark > 0
-        ]
-        if not deletable:
-            return
-        promises = rng.choice(deletable)
-        offset = rng.below(promises.high_watermark + 1)
-        promises.deleted_below = max(promises.deleted_below, offset)
-        partition = {"partition_index": promises.index, "offset": offset}
-        topic = {"name": promises.topic.name, "partitions": [partition]}
-        answer = self._world.ask(ApiKey.DELETE_RECORDS, {"topics": [topic], "timeout": 30_000})
-        only = answer.topics[0].partitions[0]
-        if not clients.is_troubled:
-            promises.require(
-                only.error_code == 0 and only.low_watermark >= offset,
-                f"DeleteRecords below {offset}: {only}",
-            )
-
     # Clients come and go.
 
     def change_producers(self) -> None:
@@ -281,6 +187,10 @@ class Workload:
         else:
             clients.producers[rng.below(_MOST_PRODUCERS)] = producer
 
-    def _require(self, answer: Any) -> None:
-        if answer.error_code and not self._clients.is_troubled:
-            raise BrokenPromise(f"{ErrorCode(answer.error_code)!r} answered: {answer}")
+    def break_disk(self) -> None:
+        """One operation soon fails, somewhere in one of the log directories."""
+        rng = self._rng
+        kind = rng.choice(("append", "flush", "write_file", "create", "rename", "any"))
+        path = rng.choice(self._world.settings["log.dirs"].split(","))
+        self._clients.is_troubled = True
+        self._world.disk.fail(kind, in_path=path, nth=rng.magnitude(1, 50))
