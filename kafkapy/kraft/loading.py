@@ -50,7 +50,7 @@ class Loading:
                     yield len(batch.records)
             except Corrupt as problem:
                 if self._journal is not None:
-                    self._journal.error("snapshot.corrupt", problem=str(problem))
+                    self._journal.error("metadata snapshot corrupt", problem=str(problem))
                 continue
             for batch in batches:
                 for record in batch.control:

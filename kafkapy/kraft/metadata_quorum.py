@@ -263,7 +263,7 @@ class MetadataQuorum:
         self._is_active = True
         self._metadata_version = self.image.metadata_version
         if self._journal is not None:
-            self._journal.info("quorum.leading", epoch=leader.epoch, offset=self.image.offset)
+            self._journal.info("leads the metadata quorum", epoch=leader.epoch, offset=self.image.offset)
         is_new = self._metadata_version == 0
         self.on_lead(self.image, read_bootstrap(self._disk, self._metadata_path) if is_new else ())
 
@@ -363,7 +363,7 @@ class MetadataQuorum:
                 except Corrupt as nonsense:
                     self._quorum.request_failed(effect.to, now)
                     if self._journal is not None:
-                        self._journal.warning("quorum.nonsense", problem=str(nonsense))
+                        self._journal.warning("quorum peer answers nonsense", problem=str(nonsense))
             self._carry_out()
 
         if self._transport is not None:
@@ -439,7 +439,7 @@ class MetadataQuorum:
             self._disk_failed(failure)
             return
         if self._journal is not None:
-            self._journal.info("snapshot.written", snapshot=snapshot.file_name)
+            self._journal.info("metadata snapshot written", snapshot=snapshot.file_name)
         settings = self.settings.snapshots
         self.log.clean(
             self._clock.now(),
