@@ -263,7 +263,9 @@ class MetadataQuorum:
         self._is_active = True
         self._metadata_version = self.image.metadata_version
         if self._journal is not None:
-            self._journal.info("leads the metadata quorum", epoch=leader.epoch, offset=self.image.offset)
+            self._journal.info(
+                "leads the metadata quorum", epoch=leader.epoch, offset=self.image.offset
+            )
         is_new = self._metadata_version == 0
         self.on_lead(self.image, read_bootstrap(self._disk, self._metadata_path) if is_new else ())
 
