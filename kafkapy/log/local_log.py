@@ -35,6 +35,7 @@ class LocalLog:
         "_disk",
         "_epochs",
         "_flush_timer",
+        "_is_sealed",
         "_is_topic_id_saved",
         "_positions",
         "_producer_expiry_ms",
@@ -101,6 +102,7 @@ class LocalLog:
             self._unflushed = self.segments.starting_at(loaded.recovery_point)[:-1]
         self.is_closed = False
         self._is_topic_id_saved = True
+        self._is_sealed = False  # all of it, after a clean close
         self.segments.active.roll_jitter_ms = self._jitter_ms()
 
     # -- looking
@@ -162,13 +164,19 @@ class LocalLog:
 
     @property
     def recovery_point(self) -> int:
-        """From its segment on the next start checks everything, if this one ends badly: up
-        to `flushed_offset`, but not past a segment whose indexes are not durable."""
-        if not self._unflushed:
+        """From its segment on the next start checks everything, if this one ends badly.
+
+        A segment counts as flushed with all its files: so this is at most the base of the
+        first that is not, or else inside of it; never the offset at which the next one
+        begins, or might.
+        """
+        if self._is_sealed:
             return self.flushed_offset
-        end = self.segments.end_of(self.segments.floor_index(self._unflushed[0].base_offset))
-        assert end is not None, "the active segment is not sealed"
-        return min(self.flushed_offset, end - 1)
+        first = self._unflushed[0] if self._unflushed else self.segments.active
+        if self.flushed_offset <= first.base_offset:
+            return self.flushed_offset
+        end = self.segments.end_of(self.segments.floor_index(first.base_offset))
+        return min(self.flushed_offset, end or self.log_end_offset) - 1
 
     @property
     def needs_flush_before_ack(self) -> bool:
@@ -228,8 +236,10 @@ class LocalLog:
         self._disk.write_file_later(path, encode_partition_metadata(self.topic_id), saved)
 
     def _report(self, error: DiskFailed | None) -> None:
-        # Once closed its directory may be renamed or gone, and nobody minds.
-        if error is not None and not self.is_closed:
+        # Once closed its directory may be renamed or gone, and nobody minds; nor does who
+        # moved meanwhile (`moved` writes anew what was on its way to the old place).
+        is_ours = error is not None and error.path.startswith(f"{self.directory}/")
+        if error is not None and is_ours and not self.is_closed:
             self.on_disk_failed(error)
 
     # -- producers
@@ -287,7 +297,9 @@ class LocalLog:
         """Leave everything as a clean start expects it, durably; then the files are closed."""
         active = self.segments.active
         self._cancel_timers()
-        if self.recovery_point == self.log_end_offset and not active.is_modified:
+        if not active.is_modified and not self._unflushed:
+            self.flushed_offset = self.log_end_offset
+            self._is_sealed = True
             self.abandon()
             then(None)
             return
@@ -295,6 +307,7 @@ class LocalLog:
         def flushed(error: DiskFailed | None) -> None:
             if error is None:
                 self.flushed_offset = self.log_end_offset
+                self._is_sealed = True
             self.abandon()
             then(error)
 
@@ -328,6 +341,8 @@ class LocalLog:
             self._epochs.directory = directory
         for segment in self.segments:
             segment.directory = directory
+        self._save_topic_id(self._report)
+        self.epochs.save(self._report)
 
 
 def _nothing(_: DiskFailed | None) -> None:

@@ -345,6 +345,8 @@ class PartitionLog(LocalLog):
         last = self.segments.at(self.segments.floor_index(offset))
         found = last.locate(offset)
         end_offset = offset if found is None else min(offset, found[1])
+        before = [one for one in self._unflushed if one.base_offset < last.base_offset]
+        self._unflushed = [*before, last]
         self._lower_recovery_point(end_offset)
         doomed = [segment for segment in self.segments if segment.base_offset > offset]
         if doomed:
@@ -356,6 +358,20 @@ class PartitionLog(LocalLog):
         if found is not None:
             last.cut(found[0], end_offset)
         self._truncated(end_offset)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Append to another file from here on. Should a crash bring back what was cut off,
+        it reaches beyond the base of the next segment: so the next start can tell that it
+        is not what stood before it."""
+        cut = self.segments.active
+        if cut.size:
+            self.roll()
+            return
+        cut.remove()
+        new = Segment.create(self._disk, self.directory, cut.base_offset, self._clock.now())
+        new.roll_jitter_ms = self._jitter_ms()
+        self._replace([new], [cut])
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget everything; the next append is at `offset`."""
