@@ -5,8 +5,8 @@ not repeat their topics (KIP-227), so the last full set is remembered for its co
 """
 
 from collections import deque
+from functools import partial
 from typing import Any, Final, NamedTuple
-from weakref import WeakKeyDictionary
 
 from kafkapy.broker.call import Peer
 from kafkapy.broker.node import Node
@@ -41,7 +41,7 @@ class Requests:
 
     def __init__(self) -> None:
         self.seen: deque[Request] = deque(maxlen=MAX_REQUESTS)
-        self._fetched: WeakKeyDictionary[Peer, dict[str, set[int]]] = WeakKeyDictionary()
+        self._fetched: dict[Peer, dict[str, set[int]]] = {}
 
     def fetched(self, peer: Peer) -> dict[str, set[int]]:
         """Topic -> partitions that this connection fetches."""
@@ -68,7 +68,10 @@ class Requests:
         )
 
     def _follow_fetch(self, node: Node, body: Any, peer: Peer) -> list[str]:
-        fetched = self._fetched.setdefault(peer, {})
+        fetched = self._fetched.get(peer)
+        if fetched is None:
+            fetched = self._fetched[peer] = {}
+            peer.on_close.append(partial(self._fetched.pop, peer))
         if getattr(body, "session_epoch", -1) in _FULL_FETCH:
             fetched.clear()
         for topic in getattr(body, "forgotten_topics_data", ()):

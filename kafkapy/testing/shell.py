@@ -58,6 +58,9 @@ class TestShell(Shell):
 
     def release(self) -> None:
         """Whatever the operating system still holds for this shell; may be called twice."""
+        # Still open only if the loop died, and the reactor they are registered in with it.
+        for connection in (one for listener in self.listeners for one in listener.connections):
+            connection._socket.close()
         self._threads.close()
         for file in list(self._disk._open):
             file.drop_handle()
