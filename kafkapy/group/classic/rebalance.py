@@ -130,12 +130,11 @@ def answer_sync(
 
 
 def _send_back_to_join(group: ClassicGroup, plan: Plan, ctx: Context) -> None:
+    """Assignments stay what the last generation was told: cooperative members still own
+    those partitions, and an upgrade (migration/) must know."""
     for member in list(group.members.values()):
-        without = replace(member, assignment=b"")
         if member.awaits_sync:
-            answer_sync(group, without, Synced(ErrorCode.REBALANCE_IN_PROGRESS), plan, ctx)
-        elif member.assignment:
-            group.put(without)
+            answer_sync(group, member, Synced(ErrorCode.REBALANCE_IN_PROGRESS), plan, ctx)
 
 
 def _wait_for_the_others(group: ClassicGroup, plan: Plan, ctx: Context) -> None:
