@@ -5,13 +5,17 @@ ConsumerGroupDescribe (KIP-848), and OffsetFetch.
 """
 
 import struct
+import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from kafkapy.core.errors import Corrupt
+from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.testing.asking import check
+
+_LOOK_SECONDS: Final = 0.005
+_MOST_LOOKS: Final = 1000
 
 Ask = Callable[[ApiKey, int, Mapping[str, Any]], Any]
 
@@ -34,7 +38,8 @@ class Group(NamedTuple):
 
 
 def groups(ask: Ask) -> list[Group]:
-    listed = ask(ApiKey.LIST_GROUPS, 5, {"states_filter": [], "types_filter": []})
+    body: dict[str, list[str]] = {"states_filter": [], "types_filter": []}
+    listed = _once_loaded(lambda: ask(ApiKey.LIST_GROUPS, 5, body))
     check(listed.error_code, "groups")
     describe = {"classic": _classic_members, "consumer": _consumer_members}
     return [
@@ -50,8 +55,10 @@ def groups(ask: Ask) -> list[Group]:
 
 def committed(ask: Ask, group_id: str) -> dict[TopicPartition, int]:
     asked = {"group_id": group_id, "member_id": None, "member_epoch": -1, "topics": None}
-    answer = ask(ApiKey.OFFSET_FETCH, 9, {"groups": [asked], "require_stable": False})
-    group = answer.groups[0]
+    body = {"groups": [asked], "require_stable": False}
+    group = _once_loaded(lambda: ask(ApiKey.OFFSET_FETCH, 9, body).groups[0])
+    if group.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
+        return {}  # no client has used a group yet, so there is no __consumer_offsets
     check(group.error_code, f"group {group_id}")
     return {
         TopicPartition(topic.name, one.partition_index): one.committed_offset
@@ -59,6 +66,16 @@ def committed(ask: Ask, group_id: str) -> dict[TopicPartition, int]:
         for one in topic.partitions
         if one.committed_offset >= 0
     }
+
+
+def _once_loaded(fetch: Callable[[], Any]) -> Any:
+    """After a restart the coordinator reads its log first: milliseconds."""
+    for _ in range(_MOST_LOOKS):
+        answer = fetch()
+        if answer.error_code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            break
+        time.sleep(_LOOK_SECONDS)
+    return answer
 
 
 def _no_members(_ask: Ask, _group_id: str) -> tuple[Member, ...]:

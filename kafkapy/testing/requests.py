@@ -71,7 +71,7 @@ class Requests:
         fetched = self._fetched.get(peer)
         if fetched is None:
             fetched = self._fetched[peer] = {}
-            peer.on_close.append(partial(self._fetched.pop, peer))
+            peer.on_close.append(partial(self._forget, peer))
         if getattr(body, "session_epoch", -1) in _FULL_FETCH:
             fetched.clear()
         for topic in getattr(body, "forgotten_topics_data", ()):
@@ -83,6 +83,9 @@ class Requests:
             indexes = {one.partition for one in topic.partitions}
             fetched.setdefault(topic_name(node, topic), set()).update(indexes)
         return list(fetched)
+
+    def _forget(self, peer: Peer) -> None:
+        del self._fetched[peer]
 
 
 def topic_name(node: Node, topic: Any) -> str:

@@ -33,7 +33,7 @@ def test_a_missing_topic_is_created_by_produce_and_named_by_records() -> None:
         assert kafka.produce("new", b"x") == TopicPartition("new", 0)
         with pytest.raises(Refused, match="there is no topic old"):
             kafka.records("old")
-        with pytest.raises(TimeoutError, match="old has 0 of 1 .* no such topic"):
+        with pytest.raises(TimeoutError, match=r"old has 0 of 1 .* no such topic"):
             kafka.wait_for("old", timeout=0.01)
         with pytest.raises(Refused, match="TOPIC_ALREADY_EXISTS"):
             kafka.create_topic("new")

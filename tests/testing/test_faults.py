@@ -138,9 +138,15 @@ def test_a_fault_that_never_happened_is_an_error_at_the_end() -> None:
 
 
 def test_the_tests_own_failure_is_not_hidden_by_an_unused_fault() -> None:
-    with pytest.raises(ZeroDivisionError), Broker() as kafka:
-        kafka.faults.on("Produce").drop()
-        raise ZeroDivisionError
+    kafka = Broker()
+
+    def fail() -> None:
+        with kafka:
+            kafka.faults.on("Produce").drop()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
 
 
 def test_what_is_misspelled_is_said_at_once() -> None:

@@ -1,0 +1,63 @@
+"""The pytest plugin, in a pytest run of its own with warnings as errors, under xdist too."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+CONFTEST = "from kafkapy.testing.plugin import kafka, kafka_session, kafka_settings\n"
+TESTS = """
+from confluent_kafka import Producer
+
+def write(kafka, value):
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    producer.produce("orders", value)
+    assert producer.flush(10) == 0
+
+def test_one(kafka):
+    write(kafka, b"1")
+    assert len(kafka.records("orders")) == 1
+
+def test_other(kafka):
+    write(kafka, b"2")
+    assert [one.value for one in kafka.records("orders")] == [b"2"]
+
+def test_shared(kafka_session):
+    kafka_session.create_topic("t")
+
+def test_unused_fault(kafka):
+    kafka.faults.on("Produce").drop()
+"""
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_plugin_is_registered_under_the_packages_name() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["pytest11"] == {"kafkapy": "kafkapy.testing.plugin"}
+
+
+def test_importing_the_plugin_imports_no_broker() -> None:
+    """Everybody's pytest pays for what it imports."""
+    show = "import sys, kafkapy.testing.plugin; print('trio' in sys.modules, 'kio' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", show], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_a_run_of_users_is_clean_and_unused_faults_are_said(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_shop.py").write_text(TESTS)
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
+    done = subprocess.run(
+        [*run, "-W", "error", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=100,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert "4 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    assert "faults.on('Produce').drop(): no request matched" in done.stdout
+    assert "Warning" not in done.stdout + done.stderr
