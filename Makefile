@@ -46,7 +46,7 @@ unit: $(VENV)/.dev
 test: $(VENV)/.dev
 	@$(BIN)/python scripts/parts --prepare
 	$(BIN)/python -m pytest tests -n auto --dist loadfile
-	$(BIN)/python -m pytest compat_tests --target kafkapy -n auto --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest compat_tests --show-capture=no --target kafkapy -n auto --dist loadgroup -m "not slow"
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -61,7 +61,7 @@ format: $(VENV)/.dev
 compat: $(VENV)/.dev
 	@$(BIN)/python scripts/parts --prepare
 	@rm -rf .compat/results
-	$(BIN)/python -m pytest compat_tests --target both -n auto --dist loadgroup; \
+	$(BIN)/python -m pytest compat_tests --show-capture=no --target both -n auto --dist loadgroup; \
 	  status=$$?; $(BIN)/python -m compat_tests.report --print; exit $$status
 
 docs: $(VENV)/.dev

@@ -145,9 +145,14 @@ BEHAVIOURS = {
 }
 
 
-def covers(*ids: str) -> Callable[[Test], Test]:
-    """Mark a test (a function, or a module's `pytestmark`) with the behaviours it proves."""
+def mark(*ids: str) -> pytest.MarkDecorator:
+    """The mark of a test that proves these behaviours, for `pytest.param`."""
     unknown = set(ids) - set(BEHAVIOURS)
     assert not unknown, f"not in the list of behaviours: {sorted(unknown)}"
-    mark: Callable[[Test], Test] = pytest.mark.behaviours(*ids)
-    return mark
+    return pytest.mark.behaviours(*ids)
+
+
+def covers(*ids: str) -> Callable[[Test], Test]:
+    """The same as a decorator that keeps the type of what it marks."""
+    marked: Callable[[Test], Test] = mark(*ids)
+    return marked

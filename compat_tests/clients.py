@@ -16,8 +16,8 @@ CLIENTS = (
     Client("kafka_python", "kafka-python", "3.0.12"),
     Client("aiokafka", "aiokafka", "0.14.0"),
     Client("java_tools", "Apache Kafka's tools (Java)", "4.3.1"),
-    Client("franz_go", "franz-go", "1.20.4"),
-    Client("sarama", "sarama", "1.46.3"),
-    Client("kafka_go", "segmentio/kafka-go", "0.4.49"),
+    Client("franz_go", "franz-go", "1.22.2"),
+    Client("sarama", "sarama", "1.61.1"),
+    Client("kafka_go", "segmentio/kafka-go", "0.4.51"),
     Client("kafkajs", "KafkaJS", "2.2.4"),
 )

@@ -1,0 +1,1 @@
+"""franz-go, through a small program."""

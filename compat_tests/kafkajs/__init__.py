@@ -1,0 +1,1 @@
+"""KafkaJS, through a small program."""

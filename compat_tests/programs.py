@@ -1,0 +1,87 @@
+"""Clients in other languages: a small program per client, built once, run once per test.
+
+    program HOST:PORT TEST TOPIC        exits 0, or says what was wrong and exits 1
+
+Go programs are built into the cache; Node's packages go beside package.json. Versions are
+pinned in go.mod and package.json, and fetched with the ordinary clients of each language.
+"""
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from compat_tests.behaviours import mark
+from compat_tests.installation import Unavailable, cache
+
+Tests = Mapping[str, tuple[str, ...]]
+
+
+def rows(tests: Tests) -> list[object]:
+    """The tests of a program as parameters, each marked with the behaviours it proves."""
+    return [pytest.param(name, id=name, marks=mark(*ids)) for name, ids in tests.items()]
+
+
+def go_program(folder: Path) -> list[str]:
+    """The command of the Go program in `folder`, built if its sources changed."""
+    if shutil.which("go") is None:
+        raise Unavailable("no go on the PATH")
+    sources = sorted([*folder.glob("*.go"), folder / "go.mod", folder / "go.sum"])
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:12]
+    program = cache() / "programs" / f"{folder.name}-{digest}"
+    with _only_one_builds(folder.name):
+        if not program.exists():
+            _run(["go", "build", "-o", str(program), "."], folder)
+    return [str(program)]
+
+
+def node_program(folder: Path) -> list[str]:
+    """The command of the Node program in `folder`, its packages installed."""
+    for tool in ("node", "npm"):
+        if shutil.which(tool) is None:
+            raise Unavailable(f"no {tool} on the PATH")
+    with _only_one_builds(folder.name):
+        if not (folder / "node_modules").is_dir():
+            command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent"]
+            _run(command, folder)
+    return ["node", str(folder / "main.js")]
+
+
+def check(command: list[str], broker: str, test: str, topic: str) -> None:
+    """Run one test of a program; what it says is the failure."""
+    done = subprocess.run(
+        [*command, broker, test, topic],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+
+
+@contextmanager
+def _only_one_builds(name: str) -> Iterator[None]:
+    (cache() / "programs").mkdir(parents=True, exist_ok=True)
+    with (cache() / "programs" / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,1 @@
+"""sarama, through a small program."""
