@@ -6,7 +6,7 @@
 
 The future log is a follower of the current one, in the same process: it copies batches as
 they are and truncates where the current log was truncated. It takes over at a moment when
-it has everything and has made durable whatever the current log had.
+it has everything and has made durable whatever the current log had or may have.
 """
 
 from collections.abc import Callable
@@ -41,6 +41,8 @@ class Move:
         self._max_bytes_per_second = max_bytes_per_second
         self._finished = finished
         self._failed = failed
+        # A life before this one may have flushed all of it, and nobody knows any more.
+        self._perhaps_durable = current.log_end_offset
         self._is_stopped = False
 
     def start(self) -> None:
@@ -58,7 +60,7 @@ class Move:
             if copied:
                 pause_ms = int(copied * 1000 / self._max_bytes_per_second)
                 self._later(pause_ms)
-            elif self.future.flushed_offset < self.current.flushed_offset:
+            elif self.future.flushed_offset < self._due():
                 self.future.flush(self._flushed)
             else:
                 self._hand_over()
@@ -67,6 +69,11 @@ class Move:
             self._failed(error)
         except Corrupt:
             self._later(_RETRY_MS)
+
+    def _due(self) -> int:
+        """Up to where the copy has to be durable before it takes over."""
+        due = max(self.current.flushed_offset, self._perhaps_durable)
+        return min(due, self.future.log_end_offset)
 
     def _follow_truncation(self) -> None:
         current, future = self.current, self.future
