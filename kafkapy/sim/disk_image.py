@@ -57,7 +57,9 @@ class Data:
             cut = common + rng.below(len(new) - common + 1)
             survived = new[:cut]
             if choice == 3 and cut < len(new):
-                survived = new[:cut] + bytes(1 + rng.below(len(new) - cut))
+                # The size may be there before the data is.
+                hole = len(new) - cut
+                survived = new[:cut] + bytes(hole if rng.below(2) else 1 + rng.below(hole))
         self.volatile = bytearray(survived)
         self.durable = survived
 

@@ -168,8 +168,8 @@ class Producer:
                 oldest = self.in_flight[promises][0]
                 promises.require(oldest is batch, f"{self.name} is answered out of order")
             promises.acknowledged(batch.records, answer.base_offset)
-        elif code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER and batch.attempts > 1:
-            pass  # it is there, and older than the five batches that are remembered
+        elif code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and _is_there(batch):
+            pass  # a snapshot of producers remembers one batch of each, and this is older
         elif code in _FOR_GOOD:
             promises.require(batch.may_be_refused, f"{code!r} {answer.error_message}")
             if batch.attempts == 1:
@@ -187,6 +187,12 @@ class Producer:
     def _close(self, batch: SentBatch) -> None:
         """Nobody waits for this batch any more."""
         self.in_flight[batch.promises].remove(batch)
+
+
+def _is_there(batch: SentBatch) -> bool:
+    """Whether an earlier attempt put it into the log; the cleaner may have taken it again."""
+    was_found = all(record.offset is not None for record in batch.records)
+    return batch.attempts > 1 and (was_found or batch.promises.topic.was_compacted)
 
 
 def _new_record(sent: Sent) -> NewRecord:
