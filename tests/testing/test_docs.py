@@ -1,0 +1,37 @@
+"""docs/TESTING_YOUR_APP.md and examples/testing do what they say."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CONFTEST = "from kafkapy.testing.plugin import kafka, kafka_session, kafka_settings\n"
+SNIPPETS = re.findall(
+    r"^```python\n(.*?)^```", (ROOT / "docs/TESTING_YOUR_APP.md").read_text(), re.S | re.M
+)
+
+
+def run_pytest(*arguments: str | Path, cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=100,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_every_snippet_runs_and_the_examples_tell_right_from_wrong(tmp_path: Path) -> None:
+    """In one run of pytest. Snippets that are scripts run when their module is imported."""
+    assert len(SNIPPETS) >= 8
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    for number, snippet in enumerate(SNIPPETS):
+        (tmp_path / f"test_{number}.py").write_text(snippet)
+    for file in (ROOT / "examples/testing").glob("*.py"):
+        (tmp_path / file.name).write_text(file.read_text())
+    assert "13 passed" in run_pytest("-W", "error", tmp_path, cwd=tmp_path)
