@@ -5,9 +5,8 @@ kafkapy writes, stops --> kafka-dump-log has no complaint --> Apache Kafka start
 """
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -37,9 +36,9 @@ PROPERTIES = {
 class Seen(NamedTuple):
     offset: int
     timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...]
+    key: Any
+    value: Any
+    headers: tuple[Any, ...]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,20 +49,14 @@ def _apache_kafka_is_here() -> None:
         pytest.skip(str(missing))
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path
-    pass
-
-
-def test_kafkapy_serves_what_apache_kafka_wrote(directory: Path) -> None:
-    kafka = ApacheKafka(directory / "apache", properties=PROPERTIES)
+def test_kafkapy_serves_what_apache_kafka_wrote(tmp_path: Path) -> None:
+    kafka = ApacheKafka(tmp_path / "apache", properties=PROPERTIES)
     kafka.start()
     _fill(kafka.bootstrap)
     written = _everything(kafka.bootstrap)
     kafka.stop()
 
-    ours = Kafkapy(directory / "kafkapy", PROPERTIES)
+    ours = Kafkapy(tmp_path / "kafkapy", PROPERTIES)
     shutil.copytree(kafka.data, ours.data)
     ours.start()
     _assert_same(_everything(ours.bootstrap), written)
@@ -71,25 +64,25 @@ def test_kafkapy_serves_what_apache_kafka_wrote(directory: Path) -> None:
     ours.stop()
 
 
-def test_apache_kafka_serves_what_kafkapy_wrote(directory: Path) -> None:
-    ours = Kafkapy(directory / "kafkapy", PROPERTIES)
+def test_apache_kafka_serves_what_kafkapy_wrote(tmp_path: Path) -> None:
+    ours = Kafkapy(tmp_path / "kafkapy", PROPERTIES)
     ours.start()
     _fill(ours.bootstrap)
     written = _everything(ours.bootstrap)
     ours.stop()
     _dump_tool_reads_everything(ours.data)
 
-    kafka = ApacheKafka(directory / "apache", properties=PROPERTIES, data=ours.data)
+    kafka = ApacheKafka(tmp_path / "apache", properties=PROPERTIES, data=ours.data)
     kafka.start()
     _assert_same(_everything(kafka.bootstrap), written)
     _produce(kafka.bootstrap, "rolled", "lz4", 10)
     kafka.stop()
 
 
-def test_a_directory_survives_going_back_and_forth(directory: Path) -> None:
+def test_a_directory_survives_going_back_and_forth(tmp_path: Path) -> None:
     """kafkapy, Apache Kafka, kafkapy: each goes on where the other stopped."""
-    ours = Kafkapy(directory / "kafkapy", PROPERTIES)
-    theirs = ApacheKafka(directory / "apache", properties=PROPERTIES, data=ours.data)
+    ours = Kafkapy(tmp_path / "kafkapy", PROPERTIES)
+    theirs = ApacheKafka(tmp_path / "apache", properties=PROPERTIES, data=ours.data)
     turns: list[Server] = [ours, theirs, ours]
     for number, server in enumerate(turns):
         server.start()
@@ -200,11 +193,18 @@ def _partition(bootstrap: str, topic: str, index: int) -> list[Seen]:
         assert message is not None, f"{topic}-{index}: nothing after offset {at} of {high}"
         if message.error():
             break  # the end
-        headers = tuple((name, value) for name, value in message.headers() or ())
+        offset = message.offset()
+        assert offset is not None
         seen.append(
-            Seen(message.offset(), message.timestamp()[1], message.key(), message.value(), headers)
+            Seen(
+                offset,
+                message.timestamp()[1],
+                message.key(),
+                message.value(),
+                tuple(message.headers() or ()),
+            )
         )
-        at = message.offset() + 1
+        at = offset + 1
     consumer.close()
     return seen
 

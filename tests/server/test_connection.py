@@ -1,5 +1,6 @@
 """A connection over a socketpair: frames in any cut, answers in order, nothing kept."""
 
+import itertools
 import socket
 import struct
 from collections.abc import Iterator
@@ -132,7 +133,7 @@ def test_frames_are_served_however_they_are_cut(sizes: list[int], cuts: list[int
     bodies = [bytes([65 + at % 11]) * size for at, size in enumerate(sizes)]
     stream = b"".join(map(framed, bodies))
     edges = [0, *sorted(cut for cut in cuts if cut < len(stream)), len(stream)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         wire.send(stream[start:end])
     assert wire.echo.requests == bodies
     assert wire.received() == stream
