@@ -142,7 +142,9 @@ def _produce(
         }
     )
     for number in range(count):
-        headers = [("n", str(number).encode()), ("null", None)] if number % 2 else []
+        headers: list[tuple[str, str | bytes | None]] = []
+        if number % 2:
+            headers = [("n", str(number).encode()), ("null", None)]
         while True:
             try:
                 producer.produce(
