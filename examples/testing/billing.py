@@ -32,7 +32,7 @@ class Billing:
                 continue
             orders -= 1
             try:
-                total = json.loads(message.value())["total"]
+                total = json.loads(message.value() or b"")["total"]
             except (ValueError, KeyError, TypeError):
                 self.write("orders.bad", message.value(), message.key())
             else:

@@ -32,7 +32,7 @@ class CarelessBilling:
             # Mistake 2: committed before anything came of it, an order can be lost.
             self.consumer.commit(message=message, asynchronous=False)
             # Mistake 3: one order that cannot be read stops all that come after it.
-            total = json.loads(message.value())["total"]
+            total = json.loads(message.value() or b"")["total"]
             self.producer.produce("invoices", json.dumps({"due": total}), message.key())
             self.producer.flush(10)
 
