@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.call import Answer, Call
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.features import SUPPORTED_FEATURES
+from kafkapy.kraft.features import KRAFT_VERSION, SUPPORTED_FEATURES
 
 if TYPE_CHECKING:
     from kafkapy.broker.node import Node
@@ -35,9 +35,17 @@ def handle(node: "Node", call: Call) -> Answer:
         "finalized_features_epoch": node.image.offset,
         "finalized_features": [
             {"name": name, "max_version_level": level, "min_version_level": level}
-            for name, level in sorted(node.image.features.items())
+            for name, level in sorted(_finalized(node).items())
         ],
     }
+
+
+def _finalized(node: "Node") -> dict[str, int]:
+    """The image's levels, and kraft.version, which a control record of the quorum says."""
+    levels = dict(node.image.features)
+    if node.quorum.kraft_version > 0:
+        levels[KRAFT_VERSION] = node.quorum.kraft_version
+    return levels
 
 
 def _rows(node: "Node", *, is_controller: bool) -> list[dict[str, Any]]:
