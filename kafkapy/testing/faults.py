@@ -2,17 +2,19 @@
 
     kafka.faults.on("Produce", topic="orders").error(NOT_LEADER_OR_FOLLOWER).once()
 
-    on(...)     which requests          error, delay, drop, disconnect, lose_answer   what
+    on(...)     which requests    error, delay, drop, disconnect, lose_answer, hold   what
     once, times(n), on_call(n), with_probability(p, seed)                             when
 
-`error`, `drop` and `disconnect` happen instead of the request; `delay` and `lose_answer`
-happen to its answer. Of several faults that match, the first that is due happens. Spelling
-mistakes are errors at once, and a fault that never happened is an error at the end.
+`error`, `drop` and `disconnect` happen instead of the request, `delay` and `lose_answer` to
+its answer; `hold` keeps the request until `release`. Of several faults that match, the first
+that is due happens. Spelling mistakes are errors at once, and a fault that never happened is
+an error at the end.
 """
 
 import difflib
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from enum import Enum
 from random import Random
 from typing import Final
@@ -22,6 +24,8 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.testing.requests import Request
 
 _APIS: Final = [row.key.camel_name for row in APIS if row.on_broker]
+
+_LOOK_SECONDS: Final = 0.002
 
 
 class FaultNeverFired(AssertionError):
@@ -36,6 +40,7 @@ class Instead(Enum):
     DROP = "drop"
     DISCONNECT = "disconnect"
     LOSE_ANSWER = "lose_answer"
+    HOLD = "hold"
 
 
 class Fault:
@@ -56,6 +61,9 @@ class Fault:
         self._most: int | None = None
         self._only: int | None = None
         self._chance: tuple[float, Random] | None = None
+        self._is_released = False
+        self._held: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
 
     @property
     def topic(self) -> str | None:
@@ -79,6 +87,26 @@ class Fault:
         """Serve the request, then close the connection instead of answering: what tells an
         idempotent producer from one that writes twice."""
         return self._do(Instead.LOSE_ANSWER)
+
+    def hold(self) -> "Fault":
+        """Keep matching requests unserved until `release`."""
+        return self._do(Instead.HOLD)
+
+    def release(self) -> None:
+        """Serve what is held, in the order it came, and hold nothing more."""
+        with self._lock:
+            self._is_released = True
+            held, self._held = self._held, []
+        for serve in held:
+            serve()
+
+    def wait_until_fired(self, timeout: float = 10.0) -> None:
+        """Return once this fault has happened; TimeoutError if it does not."""
+        deadline = time.monotonic() + timeout
+        while not self.fired:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.why_not_fired()} in {timeout} s")
+            time.sleep(_LOOK_SECONDS)
 
     def delay(self, ms: int) -> "Fault":
         """Give the answer (also that of `error`) this much later."""
@@ -117,7 +145,7 @@ class Fault:
 
     def happens_to(self, request: Request) -> bool:
         """Count `request` if it matches; True if this fault happens to it."""
-        if not self.is_complete or not self._matches(request):
+        if self._is_released or not self.is_complete or not self._matches(request):
             return False
         self._matched += 1
         if self._only is not None and self._matched != self._only:
@@ -128,6 +156,14 @@ class Fault:
             return False
         self.fired += 1
         return True
+
+    def keep(self, serve: Callable[[], None]) -> None:
+        """A held request: `serve` may be called from any thread, once."""
+        with self._lock:
+            if not self._is_released:
+                self._held.append(serve)
+                return
+        serve()
 
     def _matches(self, request: Request) -> bool:
         return (

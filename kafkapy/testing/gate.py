@@ -1,11 +1,15 @@
 """Where requests pass by the test: written down, and hit by a fault if one is due.
 
 request -> describe -> a fault?  no   -> the broker
-                                 yes  -> refuse | never answer | hang up | answer late
+                                 yes  -> refuse | never answer | hang up | answer late | hold
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
+
+import trio
 
 from kafkapy.broker.apis import find_api
 from kafkapy.broker.call import Answer, Call, Hangup, Later, Peer, Resolved
@@ -44,7 +48,13 @@ class Gatekeeper:
         self._requests.seen.append(seen._replace(fault=str(fault)))
         if fault.instead is Instead.DISCONNECT:
             raise Hangup(f"{fault}")
-        if fault.instead in (Instead.NOTHING, Instead.LOSE_ANSWER):
+        answer: Answer
+        if fault.instead is Instead.HOLD:
+            call = Call(*header, None, peer, node.clock.now())
+            # The connection reads its next bytes over these.
+            kept = bytes(request)
+            answer = _held(fault, lambda: serve(memoryview(kept), peer)[1])
+        elif fault.instead in (Instead.NOTHING, Instead.LOSE_ANSWER):
             call, answer = serve(request, peer)
         elif fault.instead is Instead.ERROR and header.api_key == ApiKey.METADATA:
             call, answer = serve(request, peer)
@@ -89,13 +99,34 @@ def _failed_metadata(call: Call, resolved: Resolved, fault: Fault) -> Resolved:
     return tree
 
 
-def _then(answer: Answer, change: Any) -> Answer:
+def _then(answer: Answer, change: Callable[[Resolved], Resolved]) -> Answer:
     """`answer` with `change` applied to it, now or once it is there."""
     if not isinstance(answer, Later):
-        changed: Answer = change(answer)
-        return changed
+        return change(answer)
     promise = Later()
     answer.when_resolved(lambda resolved: promise.resolve(change(resolved.answer)))
+    return promise
+
+
+def _held(fault: Fault, serve: Callable[[], Answer]) -> Later:
+    promise = Later()
+    token = trio.lowlevel.current_trio_token()
+
+    def on_loop() -> None:
+        try:
+            answer = serve()
+        except Hangup as hangup:
+            answer = hangup
+        if isinstance(answer, Later):
+            answer.when_resolved(lambda resolved: promise.resolve(resolved.answer))
+        else:
+            promise.resolve(answer)
+
+    def release() -> None:
+        with suppress(trio.RunFinishedError):  # stopped meanwhile, and its clients with it
+            token.run_sync_soon(on_loop)
+
+    fault.keep(release)
     return promise
 
 

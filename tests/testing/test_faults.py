@@ -75,6 +75,19 @@ def test_a_delay_holds_the_answer_back(kafka: Broker) -> None:
     assert time.monotonic() - began >= 0.06
 
 
+def test_a_held_request_waits_for_its_release(kafka: Broker) -> None:
+    kafka.create_topic("orders")
+    fault = kafka.faults.on("Produce").hold()
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    producer.produce("orders", b"1")
+    producer.poll(0)
+    fault.wait_until_fired()
+    assert kafka.records("orders") == []
+    fault.release()
+    assert producer.flush(10) == 0
+    assert len(kafka.records("orders")) == 1
+
+
 def test_a_fetch_is_refused_for_its_topic_and_then_goes_on(kafka: Broker) -> None:
     kafka.produce("orders", "1")
     kafka.faults.on("Fetch", topic="orders").error(NOT_LEADER_OR_FOLLOWER).times(2)
