@@ -26,6 +26,7 @@ _NEWEST: Final = {
     ApiKey.DESCRIBE_CONFIGS: 4,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: 1,
 }
+DEFAULT_SERVER: Final = "127.0.0.1:9092"
 _CLIENT_ID: Final = "kafkapy-cli"
 _TIMEOUT_SECONDS: Final = 60.0
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from kafkapy.cli.client import Client, check
+from kafkapy.cli.client import DEFAULT_SERVER, Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
 from kafkapy.protocol.api_keys import ApiKey
@@ -27,7 +27,7 @@ _MAX_BYTES: Final = 16 * 1024 * 1024
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic")
-    parser.add_argument("--server", default="127.0.0.1:9092", metavar="HOST:PORT")
+    parser.add_argument("--server", default=DEFAULT_SERVER, metavar="HOST:PORT")
     parser.add_argument("--partition", type=int, action="append", help="default: all")
     parser.add_argument(
         "--from",

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from kafkapy.cli.client import Client, check
+from kafkapy.cli.client import DEFAULT_SERVER, Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
 from kafkapy.cli.partitioner import partition_for_key
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic")
-    parser.add_argument("--server", default="127.0.0.1:9092", metavar="HOST:PORT")
+    parser.add_argument("--server", default=DEFAULT_SERVER, metavar="HOST:PORT")
     parser.add_argument("--format", choices=("value", "key:value", "json"), default="value")
     parser.add_argument("--separator", default=":", help="between key and value (default ':')")
     parser.add_argument("--partition", type=int, help="all records to this partition")

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, Final
 
-from kafkapy.cli.client import Client, check
+from kafkapy.cli.client import DEFAULT_SERVER, Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 from kafkapy.protocol.api_keys import ApiKey
@@ -21,32 +21,44 @@ _TIMEOUT_MS: Final = 60_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--server", default="127.0.0.1:9092", metavar="HOST:PORT")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.set_defaults(server=DEFAULT_SERVER, json=False)
+    common = _common()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="names and sizes").set_defaults(run=_list)
-    describe = actions.add_parser("describe", help="partitions, leaders, replicas, offsets")
+    actions.add_parser("list", help="names and sizes", parents=[common]).set_defaults(run=_list)
+    describe = actions.add_parser(
+        "describe", help="partitions, leaders, replicas, offsets", parents=[common]
+    )
     describe.add_argument("topic")
     describe.set_defaults(run=_describe)
-    create = actions.add_parser("create", help="a new topic")
+    create = actions.add_parser("create", help="a new topic", parents=[common])
     create.add_argument("topic")
     create.add_argument("--partitions", type=int, default=-1, help="default: num.partitions")
     create.add_argument("--replication-factor", type=int, default=-1)
     create.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     create.set_defaults(run=_create)
-    alter = actions.add_parser("alter", help="more partitions, other settings")
+    alter = actions.add_parser("alter", help="more partitions, other settings", parents=[common])
     alter.add_argument("topic")
     alter.add_argument("--partitions", type=int, help="the new number")
     alter.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     alter.add_argument("--delete-config", action="append", default=[], metavar="KEY")
     alter.set_defaults(run=_alter)
-    delete = actions.add_parser("delete", help="topics and all their records")
+    delete = actions.add_parser("delete", help="topics and all their records", parents=[common])
     delete.add_argument("topic", nargs="+")
     delete.set_defaults(run=_delete)
-    configs = actions.add_parser("configs", help="settings in force, and who set them")
+    configs = actions.add_parser(
+        "configs", help="settings in force, and who set them", parents=[common]
+    )
     configs.add_argument("topic")
     configs.add_argument("--all", action="store_true", help="the defaults too")
     configs.set_defaults(run=_configs)
+
+
+def _common() -> argparse.ArgumentParser:
+    """What every action takes. No defaults here: the command has them."""
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--server", metavar="HOST:PORT", help=f"default {DEFAULT_SERVER}")
+    common.add_argument("--json", action="store_true", help="one JSON object a line")
+    return common
 
 
 def _list(options: argparse.Namespace) -> int:
