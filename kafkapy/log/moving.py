@@ -94,6 +94,7 @@ class Move:
         current, future = self.current, self.future
         read = current.read(future.log_end_offset, _SLICE_BYTES, upper=current.log_end_offset)
         if not read.size:
+            future.skip_to(current.log_end_offset)
             return 0
         data = bytearray()
         for part in read.slices:

@@ -373,6 +373,13 @@ class PartitionLog(LocalLog):
         new.roll_jitter_ms = self._jitter_ms()
         self._replace([new], [cut])
 
+    def skip_to(self, offset: int) -> None:
+        """Go on from `offset`: the log that this is a copy of has a hole at its end, which
+        the cleaner made."""
+        if offset > self.log_end_offset:
+            self._roll(offset, self._clock.now())
+            self.log_end_offset = self.producers.end_offset = offset
+
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget everything; the next append is at `offset`."""
         self._lower_recovery_point(min(offset, self.log_start_offset))
