@@ -189,7 +189,9 @@ class _Decoder:
             if not part.nullable:
                 return [*batch.end(), read]
             batch.add("b", "n")
-            return [*batch.end(), "if n < 0:", f"    {target} = None", "else:", f"    {read}"]
+            # A varint where it is tagged (0 is null), else a byte of which the sign counts.
+            is_null = "if n < 0:" if part.tag is None else "if n <= 0:"
+            return [*batch.end(), is_null, f"    {target} = None", "else:", f"    {read}"]
         return _sized(part.kind, part.nullable, plan.flexible, target, batch, end, what)
 
     def _array(

@@ -184,10 +184,12 @@ class _Encoder:
         write = f"{inner[part.name]}(w, {value})"
         if not part.nullable:
             return [*batch.end(), write]
+        # A varint where it is tagged (0 is null), else a byte of which the sign counts.
+        null = r"\0" if part.tag is not None else r"\xff"
         return [
             *batch.end(),
             f"if {value} is None:",
-            r'    w(b"\xff")',
+            f'    w(b"{null}")',
             "else:",
             r'    w(b"\x01")',
             f"    {write}",

@@ -125,6 +125,20 @@ def test_defaults_are_written_where_untagged_and_left_out_where_tagged() -> None
     assert encoder(Outer, 1)(same) == raw
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullIsNotAbsent:
+    inner: Inner | None = structure(tag=0, default=Inner(epoch=0))
+
+
+def test_a_tagged_null_is_written_where_absence_means_something_else() -> None:
+    """Apache Kafka's ConsumerGroupMemberMetadataValue has such a field."""
+    encode, decode = encoder(NullIsNotAbsent, 0), decoder(NullIsNotAbsent, 0)
+    assert encode({"inner": None}).hex() == "01 00 01 00".replace(" ", "")
+    assert decode(encode({"inner": None}), 0)[0].inner is None
+    assert encode({}).hex() == "00"
+    assert decode(encode({}), 0)[0].inner == Inner(epoch=0)
+
+
 def test_dicts_and_objects_may_be_mixed() -> None:
     tree = as_dict(SAMPLE)
     assert encoder(Outer, 1)(tree) == encoder(Outer, 1)(SAMPLE)

@@ -141,6 +141,9 @@ def _write_owned(owned: Owned) -> Iterator[OwnedPartitions]:
 
 
 def profile_from(member_id: str, value: ConsumerGroupMemberMetadataValue) -> Profile:
+    classic = value.classic_member_metadata
+    if classic is not None and not classic.supported_protocols:
+        classic = None  # written before there was such a field
     return Profile(
         member_id=member_id,
         instance_id=value.instance_id,
@@ -151,7 +154,7 @@ def profile_from(member_id: str, value: ConsumerGroupMemberMetadataValue) -> Pro
         subscribed_regex=value.subscribed_topic_regex or None,
         rebalance_timeout_ms=value.rebalance_timeout_ms,
         server_assignor=value.server_assignor,
-        classic=value.classic_member_metadata,
+        classic=classic,
     )
 
 

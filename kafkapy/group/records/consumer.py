@@ -7,7 +7,7 @@
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 from uuid import UUID
 
 from kafkapy.protocol.schema import array, byte_string, int8, int32, int64, string, struct, uuid
@@ -76,8 +76,14 @@ class ClassicMemberMetadata:
     supported_protocols: tuple[ClassicProtocol, ...] = array(ClassicProtocol)
 
 
+# What Apache Kafka's schema says a missing tag stands for (null is written as such).
+NO_CLASSIC_PROTOCOLS: Final = ClassicMemberMetadata(session_timeout_ms=0, supported_protocols=())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerGroupMemberMetadataValue:
+    """`classic_member_metadata` is null for a member that speaks the consumer protocol."""
+
     instance_id: str | None = string()
     rack_id: str | None = string()
     client_id: str = string()
@@ -86,7 +92,9 @@ class ConsumerGroupMemberMetadataValue:
     subscribed_topic_regex: str | None = string()
     rebalance_timeout_ms: int = int32(default=-1)
     server_assignor: str | None = string()
-    classic_member_metadata: ClassicMemberMetadata | None = struct(tag=0)
+    classic_member_metadata: ClassicMemberMetadata | None = struct(
+        tag=0, default=NO_CLASSIC_PROTOCOLS
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
