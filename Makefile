@@ -8,7 +8,7 @@ LISTEN ?= 127.0.0.1:9092
 DATA   ?= ./data
 SEED   ?= 1
 
-.PHONY: help run test unit check format compat compat-kafkapy bench bench-quick sim \
+.PHONY: help run test unit check format compat differ bench bench-quick sim \
         oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -72,6 +72,9 @@ bench: $(VENV)/.dev
 
 bench-quick: $(VENV)/.dev
 	$(BIN)/python -m bench --quick
+
+differ: $(VENV)/.dev
+	$(BIN)/python -m pytest compat_tests/differ --target both
 
 sim: $(VENV)/.dev
 	$(BIN)/python -m kafkapy.sim --seed $(SEED)

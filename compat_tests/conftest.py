@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from compat_tests import installation, results, targets
+from compat_tests import installation, results, served, targets
 from compat_tests.behaviours import AREAS, BEHAVIOURS
 
 _SERVERS = pytest.StashKey[dict[str, targets.Server]]()
@@ -79,6 +79,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if ids and target:
             facts = {"client": item.path.parent.name, "target": target, "behaviours": ids}
             item.user_properties.append(("compat", json.dumps(facts)))
+            if target == targets.KAFKAPY and (reason := served.why_not_done(ids)) is not None:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")

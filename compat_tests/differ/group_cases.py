@@ -190,8 +190,8 @@ def add_partitions_and_end(side: Side) -> None:
     side.ask(ADD, adding(producer, f"{side.name}-unknown"))
     # Through the old way, which does not change the epoch.
     side.ask(END, {**producer, "committed": True}, 4)
-    side.ask(END, {**producer, "committed": True}, 4)
     wait_for("the markers are written", lambda: state(side) == "CompleteCommit")
+    side.ask(END, {**producer, "committed": True}, 4)
     side.ask(ApiKey.DESCRIBE_TRANSACTIONS, {"transactional_ids": [side.name]})
 
 
@@ -259,6 +259,8 @@ def ready_coordinator(side: Side, kind: int) -> None:
         return all(each.error_code.value == 0 for each in answer.coordinators)
 
     wait_for("the coordinator is found", is_ready)
+    if kind == 1:
+        wait_for("the coordinator has loaded", lambda: is_loaded(side))
     if kind == 0:
         loaded = offsets(side, f"group-{side.name}", "any")
         loaded["groups"][0]["topics"] = None
@@ -266,6 +268,12 @@ def ready_coordinator(side: Side, kind: int) -> None:
             "the coordinator has loaded",
             lambda: side.call(OFFSETS, loaded).groups[0].error_code.value == 0,
         )
+
+
+def is_loaded(side: Side) -> bool:
+    body = {"transactional_ids": [f"not-{side.name}"]}
+    (found,) = side.call(ApiKey.DESCRIBE_TRANSACTIONS, body).transaction_states
+    return bool(found.error_code.name == "transactional_id_not_found")
 
 
 def ready_producer(side: Side) -> dict[str, Any]:
