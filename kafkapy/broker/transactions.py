@@ -13,7 +13,7 @@ transactional ids nobody uses are forgotten.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from kafkapy.broker.internal_topics import TRANSACTION_STATE
@@ -125,7 +125,7 @@ class TransactionCoordinator:
                     then(producer_id)
                 return
             assert isinstance(event, _TAKES_PRODUCER_ID), ("no use for a producer id", event)
-            self.submit(replace(event, fresh_producer_id=producer_id), then)
+            self.submit(event._replace(fresh_producer_id=producer_id), then)
 
         self.shards.submit(event.transactional_id, event, answered)
 

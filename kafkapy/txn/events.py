@@ -11,6 +11,7 @@ changes nothing and answers `ProducerIdWanted`; the asker fetches one and asks a
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
@@ -21,22 +22,19 @@ from kafkapy.txn.transaction import NOT_STARTED, TV_0, Transaction
 # --- facts ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionLogged:
+class TransactionLogged(NamedTuple):
     """A transactional id stands like this now."""
 
     transaction: Transaction
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionForgotten:
+class TransactionForgotten(NamedTuple):
     """A transactional id was not used for so long that it is as if it never was."""
 
     transactional_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsMarked:
+class PartitionsMarked(NamedTuple):
     """Soft: these partitions have their marker. Lost with the leader, which sends all again."""
 
     transactional_id: str
@@ -48,14 +46,12 @@ Fact = TransactionLogged | TransactionForgotten | PartitionsMarked
 # --- events -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerIdAndEpoch:
+class ProducerIdAndEpoch(NamedTuple):
     producer_id: int
     epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class InitProducerId:
+class InitProducerId(NamedTuple):
     """Give this id's producer an epoch of its own; abort what an earlier one left open."""
 
     transactional_id: str
@@ -64,8 +60,7 @@ class InitProducerId:
     fresh_producer_id: int = NO_PRODUCER_ID
 
 
-@dataclass(frozen=True, slots=True)
-class AddPartitions:
+class AddPartitions(NamedTuple):
     transactional_id: str
     producer_id: int
     producer_epoch: int
@@ -73,8 +68,7 @@ class AddPartitions:
     client_version: int = TV_0
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyPartitions:
+class VerifyPartitions(NamedTuple):
     """A broker asks before it appends: does this open transaction hold these partitions?"""
 
     transactional_id: str
@@ -83,8 +77,7 @@ class VerifyPartitions:
     partitions: frozenset[TopicPartition]
 
 
-@dataclass(frozen=True, slots=True)
-class EndTransaction:
+class EndTransaction(NamedTuple):
     transactional_id: str
     producer_id: int
     producer_epoch: int
@@ -93,16 +86,14 @@ class EndTransaction:
     fresh_producer_id: int = NO_PRODUCER_ID
 
 
-@dataclass(frozen=True, slots=True)
-class AbortTimedOut:
+class AbortTimedOut(NamedTuple):
     """Fence the producer of a transaction that `FindTimedOut` named, if it is still open."""
 
     transactional_id: str
     fresh_producer_id: int = NO_PRODUCER_ID
 
 
-@dataclass(frozen=True, slots=True)
-class MarkersWritten:
+class MarkersWritten(NamedTuple):
     """These partitions have the marker of this producer epoch (or do not need one)."""
 
     transactional_id: str
@@ -121,13 +112,11 @@ class ForgetExpired:
     """Forget ids that were at rest for longer than transactional.id.expiration.ms."""
 
 
-@dataclass(frozen=True, slots=True)
-class DescribeTransaction:
+class DescribeTransaction(NamedTuple):
     transactional_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListTransactions:
+class ListTransactions(NamedTuple):
     """Empty filters and a negative duration let everything through."""
 
     states: frozenset[TransactionState] | None = None
@@ -158,25 +147,21 @@ class ProducerIdWanted:
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerInitialised:
+class ProducerInitialised(NamedTuple):
     error: ErrorCode
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_PRODUCER_EPOCH
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsAdded:
+class PartitionsAdded(NamedTuple):
     error: ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsVerified:
+class PartitionsVerified(NamedTuple):
     errors: Mapping[TopicPartition, ErrorCode]
 
 
-@dataclass(frozen=True, slots=True)
-class EndDecided:
+class EndDecided(NamedTuple):
     """The id and epoch are for the client's next transaction (protocol v2)."""
 
     error: ErrorCode
@@ -184,13 +169,11 @@ class EndDecided:
     producer_epoch: int = NO_PRODUCER_EPOCH
 
 
-@dataclass(frozen=True, slots=True)
-class MarkersNoted:
+class MarkersNoted(NamedTuple):
     is_complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOutFound:
+class TimedOutFound(NamedTuple):
     transactional_ids: tuple[str, ...]
 
 
@@ -200,8 +183,7 @@ class ExpiredForgotten:
     has_more: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionDescribed:
+class TransactionDescribed(NamedTuple):
     error: ErrorCode
     transactional_id: str
     label: str = ""
@@ -212,15 +194,13 @@ class TransactionDescribed:
     partitions: frozenset[TopicPartition] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionListed:
+class TransactionListed(NamedTuple):
     transactional_id: str
     producer_id: int
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionsListed:
+class TransactionsListed(NamedTuple):
     transactions: tuple[TransactionListed, ...]
 
 

@@ -14,7 +14,7 @@ Between Prepare* and Complete* it is told that, as by Kafka.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 from kafkapy.core.step import Loaded, Step, TimerFired
@@ -106,7 +106,7 @@ class TransactionMachine:
             case PartitionsMarked(transactional_id, marked):
                 prepared = self._transactions[transactional_id]
                 remaining = prepared.partitions - marked
-                self._transactions[transactional_id] = replace(prepared, partitions=remaining)
+                self._transactions[transactional_id] = prepared._replace(partitions=remaining)
             case _:
                 assert_never(record)
 

@@ -7,7 +7,7 @@ again. A partition that gets one twice appends it twice, which hurts nobody: no 
 is open there any more.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import Step
@@ -24,8 +24,7 @@ from kafkapy.txn.states import TransactionState
 from kafkapy.txn.transaction import Transaction, completed
 
 
-@dataclass(frozen=True, slots=True)
-class MarkersDue:
+class MarkersDue(NamedTuple):
     """One marker, and the partitions that do not have it yet."""
 
     transactional_id: str

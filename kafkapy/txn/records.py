@@ -13,12 +13,14 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import ClassVar, Final
 
 from kafkapy.core.errors import Corrupt
-from kafkapy.core.ids import NO_PRODUCER_EPOCH, TopicPartition
+from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 from kafkapy.protocol.codec import decoder, encoder
 from kafkapy.protocol.schema import array, int8, int16, int32, int64, string
+from kafkapy.protocol.varint import uvarint
 from kafkapy.txn.events import Fact, TransactionForgotten, TransactionLogged
 from kafkapy.txn.states import TransactionState
 from kafkapy.txn.transaction import Transaction
@@ -26,6 +28,10 @@ from kafkapy.txn.transaction import Transaction
 KEY_TYPE: Final = 0
 MAX_VALUE_VERSION: Final = 1
 _INT16: Final = struct.Struct(">h")
+_INT64: Final = struct.Struct(">q")
+_HEAD: Final = struct.Struct(">hqhib")  # version, producer id, epoch, timeout, status
+_TIMES: Final = struct.Struct(">qq")
+_topic_of: Final = itemgetter(0)
 _S = TransactionState
 # Dead and PrepareEpochFence, behind these, are states in memory only.
 _WRITTEN: Final = range(_S.EMPTY, _S.COMPLETE_ABORT + 1)
@@ -64,7 +70,7 @@ class TransactionLogValue:
 
 _encode_key: Final = encoder(TransactionLogKey, 0)
 _decode_key: Final = decoder(TransactionLogKey, 0)
-_encode_value: Final = [encoder(TransactionLogValue, version) for version in (0, 1)]
+_encode_value_v0: Final = encoder(TransactionLogValue, 0)
 _decode_value: Final = [decoder(TransactionLogValue, version) for version in (0, 1)]
 
 
@@ -80,8 +86,10 @@ class TransactionCodec:
             return encode_key(record.transactional_id), None
         assert isinstance(record, TransactionLogged), ("not a durable fact", record)
         transaction = record.transaction
-        version = min(self._server_version(), MAX_VALUE_VERSION)
-        value = _INT16.pack(version) + _encode_value[version](_value_of(transaction))
+        if self._server_version() >= 1:
+            value = pack_value_v1(transaction)
+        else:
+            value = _INT16.pack(0) + _encode_value_v0(value_of(transaction))
         return encode_key(transaction.transactional_id), value
 
     def decode(self, key: bytes, value: bytes | None) -> Fact | None:
@@ -100,7 +108,46 @@ def encode_key(transactional_id: str) -> bytes:
     return _INT16.pack(KEY_TYPE) + _encode_key(key)
 
 
-def _value_of(transaction: Transaction) -> TransactionLogValue:
+def pack_value_v1(transaction: Transaction) -> bytes:
+    """As the schema says it, packed by hand: three of these are written per transaction."""
+    state = transaction.state
+    assert state in _WRITTEN, transaction
+    tags = [b"\x00\x08" + _INT64.pack(transaction.previous_producer_id)]
+    if transaction.previous_producer_id == NO_PRODUCER_ID:
+        tags.clear()
+    if transaction.next_producer_id != NO_PRODUCER_ID:
+        tags.append(b"\x01\x08" + _INT64.pack(transaction.next_producer_id))
+    if transaction.client_version != 0:
+        tags.append(b"\x02\x02" + _INT16.pack(transaction.client_version))
+    return b"".join(
+        (
+            _HEAD.pack(
+                1,
+                transaction.producer_id,
+                transaction.producer_epoch,
+                transaction.timeout_ms,
+                state,
+            ),
+            b"\x00" if state is _S.EMPTY else _pack_partitions(transaction.partitions),
+            _TIMES.pack(transaction.updated_ms, transaction.started_ms),
+            bytes((len(tags),)),
+            *tags,
+        )
+    )
+
+
+def _pack_partitions(partitions: frozenset[TopicPartition]) -> bytes:
+    """A compact array of topics: name, compact array of i32, no tagged fields."""
+    topics = []
+    for topic, group in groupby(sorted(partitions), key=_topic_of):
+        name = topic.encode()
+        ids = [partition for _, partition in group]
+        packed = struct.pack(f">{len(ids)}i", *ids)
+        topics.append(uvarint(len(name) + 1) + name + uvarint(len(ids) + 1) + packed + b"\x00")
+    return uvarint(len(topics) + 1) + b"".join(topics)
+
+
+def value_of(transaction: Transaction) -> TransactionLogValue:
     state = transaction.state
     assert state in _WRITTEN, transaction
     partitions = None if state is _S.EMPTY else _by_topic(transaction.partitions)
@@ -149,5 +196,5 @@ def _transaction_of(transactional_id: str, data: bytes) -> Transaction:
 def _by_topic(partitions: Iterable[TopicPartition]) -> tuple[PartitionsSchema, ...]:
     return tuple(
         PartitionsSchema(topic=topic, partition_ids=tuple(one.partition for one in group))
-        for topic, group in groupby(sorted(partitions), key=lambda one: one.topic)
+        for topic, group in groupby(sorted(partitions), key=_topic_of)
     )

@@ -8,8 +8,7 @@ the state of the machine is literally the last record of each id.
 starts with -1 there and a client's retry across the change of leaders is fenced.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 from kafkapy.txn.states import ALLOWED_BEFORE, TransactionState
@@ -25,8 +24,7 @@ TV_0: Final = 0
 TV_2: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(NamedTuple):
     transactional_id: str
     producer_id: int
     producer_epoch: int
@@ -56,7 +54,7 @@ class Transaction:
     def moved_to(self, state: TransactionState, **changes: Any) -> "Transaction":
         assert self.state in ALLOWED_BEFORE[state], (self, state)
         # Whatever the step, Kafka writes the producer id that held before it.
-        return replace(self, state=state, previous_producer_id=self.producer_id, **changes)
+        return self._replace(state=state, previous_producer_id=self.producer_id, **changes)
 
 
 def initialised(

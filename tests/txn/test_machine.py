@@ -1,6 +1,5 @@
 """The machine against a dumb twin, in any order of events, reloaded at any moment."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -206,7 +205,7 @@ class MachineAndTwin(RuleBasedStateMachine):
             reloaded.apply(fact)
         was, now = self.machine.transactions.get(ID), reloaded.transactions.get(ID)
         if was is not None and not was.state.is_prepared:
-            assert now == replace(was, last_producer_epoch=-1)
+            assert now == was._replace(last_producer_epoch=-1)
         self.machine = reloaded
         self.twin.reload()
 
@@ -261,7 +260,7 @@ class MachineAndTwin(RuleBasedStateMachine):
 
 def _with_id(event: Event, producer_id: int) -> Event:
     assert isinstance(event, InitProducerId | EndTransaction | AbortTimedOut)
-    return replace(event, fresh_producer_id=producer_id)
+    return event._replace(fresh_producer_id=producer_id)
 
 
 MachineAndTwin.TestCase.settings = settings(max_examples=150, stateful_step_count=40)

@@ -6,8 +6,15 @@ from hypothesis import strategies as st
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.ids import TopicPartition
+from kafkapy.protocol.codec import encoder
 from kafkapy.txn.events import PartitionsMarked, TransactionForgotten, TransactionLogged
-from kafkapy.txn.records import TransactionCodec, encode_key
+from kafkapy.txn.records import (
+    TransactionCodec,
+    TransactionLogValue,
+    encode_key,
+    pack_value_v1,
+    value_of,
+)
 from kafkapy.txn.states import TransactionState
 from kafkapy.txn.transaction import Transaction
 from tests.txn.samples import S, transaction
@@ -100,12 +107,22 @@ _transactions = st.builds(
     previous_producer_id=_int64,
     next_producer_id=_int64,
     client_version=st.integers(0, 2),
+    last_producer_epoch=st.just(-1),
 )
 
 
 @given(_transactions)
 def test_what_is_written_is_read(written: Transaction) -> None:
     assert codec.decode(*codec.encode(TransactionLogged(written))) == TransactionLogged(written)
+
+
+@given(_transactions, st.sampled_from([S.EMPTY, S.COMPLETE_ABORT, S.ONGOING]))
+def test_what_is_packed_by_hand_is_what_the_schema_says(
+    written: Transaction, state: TransactionState
+) -> None:
+    written = written._replace(state=state)
+    by_schema = b"\x00\x01" + encoder(TransactionLogValue, 1)(value_of(written))
+    assert pack_value_v1(written) == by_schema
 
 
 @given(_transactions)
