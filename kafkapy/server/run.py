@@ -91,8 +91,9 @@ class Shell:
         config: BrokerConfig,
         journal: Journal,
         sockets: list[tuple[Endpoint, socket.socket]],
+        clock: LoopClock | None = None,
     ) -> None:
-        self.clock = LoopClock()
+        self.clock = LoopClock() if clock is None else clock
         self.reactor: Reactor = make_reactor()
         self.listeners: list[Listener] = []
         self._config = config

@@ -24,6 +24,7 @@ from kafkapy.protocol.batch import build_batch
 from kafkapy.protocol.records import NewRecord
 from kafkapy.testing import groups as group_calls
 from kafkapy.testing.asking import ask, check
+from kafkapy.testing.clock import Time
 from kafkapy.testing.faults import Faults
 from kafkapy.testing.gate import Gatekeeper
 from kafkapy.testing.groups import Group
@@ -44,6 +45,7 @@ class Broker:
 
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
         self.faults = Faults()
+        self.clock = Time(lambda by_ms: self._running().advance(by_ms))
         self._settings = dict(settings or {})
         self._requests = Requests()
         self._gate = Gatekeeper(self.faults, self._requests)
@@ -75,7 +77,7 @@ class Broker:
             self._directory = make_directory()
         try:
             config = configured(self._directory, self._port, self._settings)
-            thread = BrokerThread(config, self._heard, self._gate)
+            thread = BrokerThread(config, self._heard, self._gate, self.clock.ahead_ms)
             self._port = thread.start()
         except BaseException:
             self._remove()

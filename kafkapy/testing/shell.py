@@ -1,6 +1,6 @@
-"""The server's shell with two differences: requests pass by the test, and the garbage
-collector is left alone (freezing it suits a process that is a broker, not one that also
-is somebody's test run).
+"""The server's shell with three differences: requests pass by the test, the clock can be put
+forward, and the garbage collector is left alone (freezing it suits a process that is a broker,
+not one that also is somebody's test run).
 
     listener -> gate(request, peer, next) -> dispatch -> node
 """
@@ -19,6 +19,7 @@ from kafkapy.broker.node import Node
 from kafkapy.core.seams import Journal
 from kafkapy.server.listener import listen
 from kafkapy.server.run import Shell
+from kafkapy.testing.clock import AdvancingClock
 
 Next = Callable[[memoryview, Peer], tuple[Call, Answer]]
 Gate = Callable[[Node, memoryview, Peer, Next], tuple[Call, Answer]]
@@ -35,8 +36,10 @@ class TestShell(Shell):
         journal: Journal,
         sockets: list[tuple[Endpoint, socket.socket]],
         gate: Gate,
+        clock: AdvancingClock,
     ) -> None:
-        super().__init__(config, journal, sockets)
+        super().__init__(config, journal, sockets, clock)
+        self.advance = clock.advance
         self._gate = gate
 
     async def start(self) -> None:

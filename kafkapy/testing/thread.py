@@ -22,6 +22,7 @@ import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.node import Node
+from kafkapy.testing.clock import AdvancingClock
 from kafkapy.testing.shell import Gate, Heard, TestShell, bind
 
 # Far beyond what a start takes on a loaded machine: reached only when something hangs.
@@ -38,10 +39,13 @@ class BrokerDied(Exception):
 class BrokerThread:
     """Started once, stopped once; a restart is a new one on the same data and port."""
 
-    def __init__(self, config: BrokerConfig, journal: Heard, gate: Gate) -> None:
+    def __init__(
+        self, config: BrokerConfig, journal: Heard, gate: Gate, clock_ahead_ms: int = 0
+    ) -> None:
         self._config = config
         self._journal = journal
         self._gate = gate
+        self._clock_ahead_ms = clock_ahead_ms
         self._ready: Future[int] = Future()
         self._waiting: set[Future[Any]] = set()
         self._lock = threading.Lock()
@@ -77,6 +81,16 @@ class BrokerThread:
             done(work(node))
 
         return self.ask(answer)
+
+    def advance(self, by_ms: int) -> None:
+        """Put the broker's clock forward."""
+
+        def on_loop(_node: Node, done: Callable[[None], None]) -> None:
+            assert self._shell is not None, "it is ready"
+            self._shell.advance(by_ms)
+            done(None)
+
+        self.ask(on_loop)
 
     def ask(self, work: Callable[[Node, Callable[[T], None]], None]) -> T:
         """Run `work` on the broker's loop; it, or something later, calls `done` once."""
@@ -126,7 +140,8 @@ class BrokerThread:
         self._stop = trio.Event()
         sockets = bind(self._config)
         try:
-            shell = TestShell(self._config, self._journal, sockets, self._gate)
+            clock = AdvancingClock(self._clock_ahead_ms)
+            shell = TestShell(self._config, self._journal, sockets, self._gate, clock)
             try:
                 await self._serve(shell, self._stop)
             finally:

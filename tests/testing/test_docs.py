@@ -34,4 +34,4 @@ def test_every_snippet_runs_and_the_examples_tell_right_from_wrong(tmp_path: Pat
         (tmp_path / f"test_{number}.py").write_text(snippet)
     for file in (ROOT / "examples/testing").glob("*.py"):
         (tmp_path / file.name).write_text(file.read_text())
-    assert "13 passed" in run_pytest("-W", "error", tmp_path, cwd=tmp_path)
+    assert "14 passed" in run_pytest("-W", "error", tmp_path, cwd=tmp_path)
