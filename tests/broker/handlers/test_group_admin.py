@@ -1,0 +1,184 @@
+"""FindCoordinator, ListGroups, DescribeGroups, DeleteGroups, ConsumerGroupDescribe."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafkapy.broker.authorized_operations import NOT_ASKED, ON_GROUP
+from kafkapy.broker.handlers import (
+    consumer_group_describe,
+    delete_groups,
+    describe_groups,
+    find_coordinator,
+    list_groups,
+    offset_delete,
+)
+from kafkapy.core.errors import ErrorCode, Refused
+from tests.broker.handlers.group_node import GroupNode
+from tests.broker.handlers.test_group_membership import consumer, member
+from tests.broker.handlers.test_group_offsets import commit
+
+FIND, DESCRIBE, LIST, DELETE, OFFSET_DELETE, CONSUMER_DESCRIBE = 10, 15, 16, 42, 47, 69
+E = ErrorCode
+
+
+@pytest.fixture
+def node() -> GroupNode:
+    made = GroupNode()
+    member(made)
+    consumer(made)
+    return made
+
+
+class FindingNode(GroupNode):
+    """Whose image has the internal topics; partition 0 is led by `leader`."""
+
+    leader = 1
+
+    @property
+    def image(self) -> Any:
+        topic = SimpleNamespace(partitions={0: SimpleNamespace(leader=self.leader)})
+        return SimpleNamespace(
+            topics_by_name={"__consumer_offsets": topic, "__transaction_state": topic}
+        )
+
+
+@pytest.mark.parametrize("version", range(7))
+@pytest.mark.parametrize("key_type", [0, 1])
+def test_the_coordinator_is_the_leader_of_the_keys_partition(version: int, key_type: int) -> None:
+    if version == 0 and key_type == 1:
+        return
+    node = FindingNode()
+    kind = {} if version == 0 else {"key_type": key_type}
+    if version < 4:
+        found = node.request(find_coordinator, FIND, version, key="g", **kind)
+        assert found.error_code == E.NONE
+    else:
+        answer = node.request(find_coordinator, FIND, version, coordinator_keys=["g", "h"], **kind)
+        assert [one.key for one in answer.coordinators] == ["g", "h"]
+        found = answer.coordinators[0]
+        assert found.error_code == E.NONE
+    assert (found.node_id, found.host, found.port) == (1, "broker", 9092)
+
+
+def test_a_missing_internal_topic_is_created_on_the_way() -> None:
+    node = GroupNode()
+    for key_type, name in ((0, "__consumer_offsets"), (1, "__transaction_state")):
+        answer = node.request(
+            find_coordinator, FIND, 4, key_type=key_type, coordinator_keys=["g"]
+        ).coordinators[0]
+        assert (answer.error_code, answer.node_id) == (E.COORDINATOR_NOT_AVAILABLE, -1)
+        assert node.created[-1] == name
+
+
+def test_a_coordinator_nobody_can_reach_is_not_available() -> None:
+    node = FindingNode()
+    node.leader = 7
+    found = node.request(find_coordinator, FIND, 3, key="g", key_type=0)
+    assert (found.error_code, found.node_id) == (E.COORDINATOR_NOT_AVAILABLE, -1)
+    assert found.error_message
+
+
+@pytest.mark.parametrize("key_type", [2, 9])
+def test_other_kinds_of_keys_are_invalid(key_type: int) -> None:
+    answer = FindingNode().request(
+        find_coordinator, FIND, 6, key_type=key_type, coordinator_keys=["g"]
+    )
+    assert answer.coordinators[0].error_code == E.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_groups_are_listed_in_every_version(node: GroupNode, version: int) -> None:
+    answer = node.request(list_groups, LIST, version)
+    assert answer.error_code == E.NONE
+    found = {one.group_id: one for one in answer.groups}
+    assert set(found) == {"g", "c"}
+    if version >= 4:
+        assert found["g"].group_state == "Stable"
+    if version >= 5:
+        assert (found["g"].group_type, found["c"].group_type) == ("classic", "consumer")
+
+
+def test_groups_are_filtered_whatever_the_case(node: GroupNode) -> None:
+    commit(node, 9, group_id="simple")
+    by_state = node.request(list_groups, LIST, 5, states_filter=["EMPTY"])
+    assert [one.group_id for one in by_state.groups] == ["simple"]
+    by_type = node.request(list_groups, LIST, 5, types_filter=["Consumer"])
+    assert [one.group_id for one in by_type.groups] == ["c"]
+
+
+def test_listing_waits_for_groups_that_load(node: GroupNode) -> None:
+    node.log.batches *= 200
+    node.groups.lead(0, 1, node.log)
+    answer = node.request(list_groups, LIST, 5)
+    assert (answer.error_code, answer.groups) == (E.COORDINATOR_LOAD_IN_PROGRESS, ())
+    node.groups.resign(0)
+    assert node.request(list_groups, LIST, 5).error_code == E.NONE
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_classic_groups_are_described_in_every_version(node: GroupNode, version: int) -> None:
+    more = {"include_authorized_operations": True} if version >= 3 else {}
+    answer = node.request(describe_groups, DESCRIBE, version, groups=["g", "none"], **more)
+    found, missing = answer.groups
+    assert (found.group_state, found.protocol_type, found.protocol_data) == (
+        "Stable",
+        "consumer",
+        "range",
+    )
+    assert found.members[0].member_assignment == b"yours"
+    assert missing.group_state == "Dead"
+    assert missing.error_code == (E.GROUP_ID_NOT_FOUND if version >= 6 else E.NONE)
+    if version >= 3:
+        assert found.authorized_operations == ON_GROUP
+        unasked = node.request(describe_groups, DESCRIBE, version, groups=["g"])
+        assert unasked.groups[0].authorized_operations == NOT_ASKED
+
+
+def test_describing_elsewhere_is_an_error() -> None:
+    answer = GroupNode(leads=False).request(describe_groups, DESCRIBE, 6, groups=["g"])
+    assert (answer.groups[0].error_code, answer.groups[0].group_state) == (E.NOT_COORDINATOR, "")
+    assert GroupNode().request(describe_groups, DESCRIBE, 6, groups=[]).groups == ()
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_consumer_groups_are_described_in_both_versions(node: GroupNode, version: int) -> None:
+    answer = node.request(
+        consumer_group_describe,
+        CONSUMER_DESCRIBE,
+        version,
+        group_ids=["c", "", "g"],
+        include_authorized_operations=True,
+    )
+    found, nameless, classic = answer.groups
+    assert (found.group_state, found.group_epoch, found.assignment_epoch) == ("Stable", 2, 2)
+    assert (found.assignor_name, found.authorized_operations) == ("uniform", ON_GROUP)
+    (one,) = found.members
+    assert (one.member_id, one.member_epoch, one.subscribed_topic_names) == ("me", 2, ("orders",))
+    assert one.assignment == one.target_assignment
+    (topic,) = one.assignment.topic_partitions
+    assert (topic.topic_name, topic.partitions) == ("orders", (0, 1, 2, 3))
+    if version >= 1:
+        assert one.member_type == 1
+    assert nameless.error_code == E.INVALID_GROUP_ID
+    assert classic.error_code == E.GROUP_ID_NOT_FOUND
+    assert classic.error_message
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_groups_are_deleted_in_every_version(node: GroupNode, version: int) -> None:
+    commit(node, 9, group_id="simple")
+    names = ["simple", "g", "none"]
+    answer = node.request(delete_groups, DELETE, version, groups_names=names)
+    assert [one.error_code for one in answer.results] == [
+        E.NONE,
+        E.NON_EMPTY_GROUP,
+        E.GROUP_ID_NOT_FOUND,
+    ]
+
+
+def test_deleting_offsets_of_no_group_is_refused() -> None:
+    with pytest.raises(Refused) as refused:
+        GroupNode().request(offset_delete, OFFSET_DELETE, 0, group_id="", topics=[])
+    assert refused.value.code is E.INVALID_GROUP_ID
