@@ -1,6 +1,7 @@
 """`python -m kafkapy.sim --seed N`: one run, or many, of the simulated node.
 
-Prints one line a run, and of a failing one the seed, what was broken and how it came.
+Of a run that fails it prints the seed, what was broken and how it came; at the end what
+all runs together did. docs/SIMULATION.md says what is checked.
 """
 
 import argparse
@@ -12,7 +13,10 @@ from kafkapy.sim.run import LIVES, Failed, Report, run_seed
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m kafkapy.sim", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m kafkapy.sim",
+        description="Lives and deaths of a node on a simulated disk, from a seed.",
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seed", type=int, default=1, metavar="N", help="run this one")
     which.add_argument("--seeds", type=_seeds, metavar="A-B", help="run all of these")
@@ -22,7 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     began = time.monotonic()
     totals: Counter[str] = Counter()
     failures = 0
-    for seed in seeds:
+    for done, seed in enumerate(seeds):
+        if sys.stderr.isatty() and len(seeds) > 1:
+            print(f"\r{done} of {len(seeds)} runs, {failures} failed ", end="", file=sys.stderr)
         try:
             report = run_seed(seed, options.lives)
         except Failed as failed:
