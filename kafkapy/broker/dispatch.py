@@ -7,6 +7,7 @@ close, as Kafka does) or `Corrupt` (the bytes are nonsense).
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from traceback import format_exc
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
@@ -50,6 +51,11 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answe
         return call, api.handle(node, call)
     except Refused as refused:
         return call, refusal(call, refused)
+    except Exception as bug:
+        # Ours, not the client's: say so with all there is, and give up this connection
+        # only. What a stranger sends must not stop the node (docs/decisions/0004).
+        node.journal.error("bug", api=api.key.name, version=call.version, trace=format_exc())
+        raise Hangup(f"a bug of kafkapy in {api.key.name}: {bug!r}") from bug
 
 
 def encode(call: Call, answer: Resolved) -> Sequence[Part]:
@@ -67,7 +73,8 @@ def encode(call: Call, answer: Resolved) -> Sequence[Part]:
 def refusal(call: Call, refused: Refused) -> Mapping[str, Any]:
     """A whole request refused: its code (and sentence) in the response's own error field."""
     fields = dict(_empty_response(call.api_key, call.version))
-    assert "error_code" in fields, (call.api_key, call.version, refused)
+    if "error_code" not in fields:
+        raise Hangup(str(refused)) from refused
     fields["error_code"] = refused.code
     if "error_message" in fields:
         fields["error_message"] = refused.message

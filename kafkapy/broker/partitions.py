@@ -58,9 +58,10 @@ class Partitions:
     def find_to_write(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
         if name is not None:
             partition = self._by_name.get((name, index))
-        else:
-            assert topic_id is not None, "a topic is named or numbered"
+        elif topic_id is not None:
             partition = self._by_id.get((topic_id, index))
+        else:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
         if partition is None:
             raise self._not_here(name, topic_id, index)
         return partition
@@ -75,8 +76,7 @@ class Partitions:
         if name is not None:
             state = self._image.partition_by_name(name, index)
         else:
-            assert topic_id is not None, "a topic is named or numbered"
-            state = self._image.partition(topic_id, index)
+            state = None if topic_id is None else self._image.partition(topic_id, index)
         return None if state is None else (state.leader, state.leader_epoch)
 
     def _not_here(self, name: str | None, topic_id: UUID | None, index: int) -> Refused:

@@ -144,7 +144,9 @@ def default_levels(metadata_version: int = LATEST_METADATA_VERSION) -> dict[str,
 
 def missing_dependency(name: str, level: int, metadata_version: int) -> str | None:
     """Why `level` of feature `name` cannot be finalized at this metadata.version."""
-    feature = FEATURES[name]
+    feature = FEATURES.get(name)
+    if feature is None:
+        return None  # nobody knows it, and level 0 is what it has
     if level > 0 and metadata_version < feature.needs[level - 1]:
         return (
             f"{name}={level} needs {METADATA_VERSION} {feature.needs[level - 1]} "

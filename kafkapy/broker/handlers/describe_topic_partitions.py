@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.authorized_operations import ON_TOPIC
-from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.call import Answer, Call, Fields
 from kafkapy.broker.internal_topics import INTERNAL_TOPICS
 from kafkapy.broker.topic_names import is_legal_topic_name
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.topics import PartitionState, Topic
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def handle(node: "Node", call: Call) -> Answer:
     first_index = 0
     if cursor is not None:
         if cursor.partition_index < 0 or (not wants_all and cursor.topic_name not in names):
-            raise Refused(ErrorCode.INVALID_REQUEST, "the cursor points at no topic asked for")
+            # The response has no error field of its own: every topic asked for gets it.
+            return _refused(names if not wants_all else [])
         names = [name for name in names if name >= cursor.topic_name]
         if names and names[0] == cursor.topic_name:
             first_index = cursor.partition_index
@@ -32,6 +33,11 @@ def handle(node: "Node", call: Call) -> Answer:
     rows: list[dict[str, Any]] = []
     next_cursor = _page(node, names, first_index, limit, rows)
     return {"throttle_time": 0, "topics": rows, "next_cursor": next_cursor}
+
+
+def _refused(names: list[str]) -> Fields:
+    rows = [{**_missing(name), "error_code": ErrorCode.INVALID_REQUEST} for name in names]
+    return {"throttle_time": 0, "topics": rows, "next_cursor": None}
 
 
 def _page(
