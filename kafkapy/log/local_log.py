@@ -151,7 +151,7 @@ class LocalLog:
         self.segments.add(segment)
         self._unflushed.append(old)
         self._positions.clear()
-        self.snapshots.take(self.producers, base_offset, self._report)
+        self.snapshots.take(self.producers, base_offset)
         self.flush(_nothing)
         return segment
 
@@ -312,10 +312,11 @@ class LocalLog:
             then(error)
 
         active.seal()
+        self.snapshots.take(self.producers, self.log_end_offset)
         one_flushed = join(3, flushed)
         self.flush(one_flushed)
         active.flush_sealed(one_flushed)
-        self.snapshots.take(self.producers, self.log_end_offset, one_flushed)
+        self.snapshots.flush_latest(one_flushed)
 
     def abandon(self) -> None:
         """Let all files go, as they are: the log was deleted, or its disk has failed."""

@@ -432,6 +432,11 @@ class PartitionLog(LocalLog):
             return 0
         if doomed[-1] is self.segments.active:
             self._roll(self.log_end_offset, now)
+        # Not before they are durable: should a crash bring them back, the next start would
+        # not check them. The next round will find them flushed.
+        doomed = [segment for segment in doomed if segment not in self._unflushed]
+        if not doomed:
+            return 0
         self._replace([], doomed)
         self._remove_later(doomed)
         for segment in doomed:

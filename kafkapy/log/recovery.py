@@ -294,6 +294,7 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
     # Epochs from here on are what the batches say: the file may be ahead of the log, or
     # tell of a truncation that did not last.
     epochs.truncate_from_end(start)
+    snapshots.remove_above(start)  # they are made anew on the way
     expected = start
     checked_bytes = truncated_bytes = 0
     for count, segment in enumerate(unchecked):
@@ -304,6 +305,8 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
             _remove(segments, unchecked[count:])
             break
         expected = max(expected, segment.base_offset)
+        if expected > loaded.log_start_offset:
+            snapshots.take(producers, expected)
         before = segment.size
         expected = recover_segment(segment, opening.config, expected, epochs, producers)
         checked_bytes += before

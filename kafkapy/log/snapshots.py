@@ -6,7 +6,7 @@ A snapshot is taken at every roll (named after the new segment's base) and when 
 closed. One that is lost or torn costs a longer replay, nothing else. FORMATS 1.10, 3.3.
 """
 
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Iterable
 
 from kafkapy.core.errors import Corrupt
@@ -32,14 +32,26 @@ class ProducerSnapshots:
     def latest(self) -> int:
         return self.offsets[-1] if self.offsets else -1
 
-    def take(self, producers: ProducerStates, offset: int, then: Flushed) -> None:
-        """Write the snapshot at `offset` off the loop, unless there is a later one."""
+    def take(self, producers: ProducerStates, offset: int) -> None:
+        """Write the snapshot at `offset`, unless there is a later one. Not flushed: a torn
+        one is known by its CRC. Not later either: it must not outlive a truncation."""
         if offset <= self.latest:
+            return
+        self._unlink(offset)
+        file = self._disk.open(self._path(offset), create=True)
+        try:
+            file.append([encode_snapshot(list(producers.active()))])
+        finally:
+            file.close()
+        self.offsets.append(offset)
+
+    def flush_latest(self, then: Flushed) -> None:
+        if not self.offsets:
             then(None)
             return
-        insort(self.offsets, offset)
-        data = encode_snapshot(list(producers.active()))
-        self._disk.write_file_later(self._path(offset), data, then)
+        file = self._disk.open(self._path(self.latest))
+        file.flush(then)
+        file.close()
 
     def remove(self, offset: int) -> None:
         if offset in self.offsets:
@@ -75,7 +87,6 @@ class ProducerSnapshots:
         return f"{self.directory}/{offset_file(offset, SNAPSHOT)}"
 
     def _unlink(self, offset: int) -> None:
-        # Perhaps it is still being written; a snapshot that comes back is a stray.
         if self._disk.exists(self._path(offset)):
             self._disk.remove(self._path(offset))
 

@@ -59,18 +59,13 @@ class Home:
         assert answers.errors == [None]
         options.setdefault("log_start_offset", log.log_start_offset)
         options.setdefault("high_watermark", log.high_watermark)
-        return self.open(
-            log.config, is_clean=True, recovery_point=log.recovery_point, **options
-        )
+        return self.open(log.config, is_clean=True, recovery_point=log.recovery_point, **options)
 
 
-def batch(
-    count: int = 1, *, size: int = 10, timestamp: int = 1000, **options: Any
-) -> memoryview:
+def batch(count: int = 1, *, size: int = 10, timestamp: int = 1000, **options: Any) -> memoryview:
     """A batch as a client sends it; record i has the timestamp `timestamp` + i."""
     new = [
-        NewRecord(key=b"k%d" % i, value=bytes(size), timestamp=timestamp + i)
-        for i in range(count)
+        NewRecord(key=b"k%d" % i, value=bytes(size), timestamp=timestamp + i) for i in range(count)
     ]
     return memoryview(build_batch(new, **options)).toreadonly()
 

@@ -218,9 +218,7 @@ class Machine:
     def go_on(self) -> None:
         """With the recovered log as the truth."""
         promises, log = self.promises, self.log
-        survived = next(
-            one for one in reversed(promises.histories) if _is_prefix(_datas(log), one)
-        )
+        survived = next(one for one in reversed(promises.histories) if _is_prefix(_datas(log), one))
         promises.current = list(survived)
         promises.cut(log.log_end_offset)
         if promises.end_offset() < log.log_end_offset:
@@ -298,7 +296,7 @@ def _check(machine: Machine) -> None:
             assert one in found, f"flushed and lost: {one[0]}"
     _check_gapless(log, found)
     _check_epochs(log, promises.deleted_below)
-    _check_producers(log)
+    _check_producers(log, promises.deleted_below)
     _check_indexes(log)
 
 
@@ -320,7 +318,7 @@ def _check_epochs(log: PartitionLog, deleted_below: int) -> None:
     assert all(start <= log.log_end_offset for _, start in log.epochs)
 
 
-def _check_producers(log: PartitionLog) -> None:
+def _check_producers(log: PartitionLog, deleted_below: int) -> None:
     """Folding all batches that are left gives no other answer for whom they are of."""
     fold = ProducerStates(ORDERS)
     aborted = []
@@ -337,7 +335,8 @@ def _check_producers(log: PartitionLog) -> None:
     known_aborted = log.aborted_transactions(log.log_start_offset, log.log_end_offset)
     for producer_id, first_offset in aborted:
         # It may have begun before the log does now.
-        assert any(one == producer_id and at <= first_offset for one, at in known_aborted)
+        is_known = any(one == producer_id and at <= first_offset for one, at in known_aborted)
+        assert is_known or first_offset < deleted_below
 
 
 def _check_indexes(log: PartitionLog) -> None:
@@ -371,8 +370,14 @@ def _check_recovering_again_changes_nothing(machine: Machine) -> None:
     machine.home.finish_flushes()
     assert _datas(again) == found
     assert again.log_end_offset == log.log_end_offset
-    assert files(disk, path) == before
+    assert _changed(files(disk, path), before) == []
     machine.log = again
+
+
+def _changed(now: dict[str, bytes], before: dict[str, bytes]) -> list[str]:
+    """But for producer snapshots: bad ones go when they are tried."""
+    names = {name for name in now | before if not name.endswith(".snapshot")}
+    return sorted(name for name in names if now.get(name) != before.get(name))
 
 
 @pytest.mark.parametrize("seed", range(3))
