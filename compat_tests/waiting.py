@@ -12,7 +12,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 # What a busy two-core machine may need for something that takes a moment on a quiet one.
-PATIENCE_S = 30.0
+PATIENCE_S = 45.0
 
 
 class NeverHappened(AssertionError):

@@ -26,7 +26,7 @@ Headers = list[tuple[str, bytes | None]]
 @cache
 def admin(broker: str) -> AdminClient:
     """One client per broker: its futures fail once nobody holds it any more."""
-    return AdminClient({"bootstrap.servers": broker, "log_level": 3})
+    return AdminClient({"bootstrap.servers": broker, "log_level": 2})
 
 
 def producer(broker: str, settings: Mapping[str, Any] | None = None) -> Producer:
@@ -35,7 +35,7 @@ def producer(broker: str, settings: Mapping[str, Any] | None = None) -> Producer
             "bootstrap.servers": broker,
             "linger.ms": 0,
             "delivery.timeout.ms": 20000,
-            "log_level": 3,
+            "log_level": 2,
             **(settings or {}),
         }
     )
@@ -51,7 +51,7 @@ def consumer(broker: str, settings: Mapping[str, Any] | None = None) -> Iterator
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
             "fetch.wait.max.ms": 100,
-            "log_level": 3,
+            "log_level": 2,
             **(settings or {}),
         }
     )

@@ -42,7 +42,7 @@ def member(broker: str, group: str, protocol: str = "classic", **more: Any) -> I
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 50,
-            "log_level": 3,
+            "log_level": 2,
             **(CLASSIC if protocol == "classic" else CONSUMER),
             **{name.replace("_", "."): value for name, value in more.items()},
         }

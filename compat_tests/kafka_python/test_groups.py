@@ -27,7 +27,7 @@ GROUP_SETTINGS = {
 
 def share(client: Any) -> set[int]:
     # A join that a short poll leaves unfinished starts over in the next one.
-    client.poll(timeout_ms=100 if client.assignment() else 1000)
+    client.poll(timeout_ms=500)
     return {partition.partition for partition in client.assignment()}
 
 
