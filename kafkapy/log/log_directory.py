@@ -167,6 +167,9 @@ class LogDirectory:
             if is_future
             else partition_directory(topic_partition)
         )
+        if topic_partition not in self.logs:
+            for checkpoint in (self.recovery_points, self.log_starts, self.high_watermarks):
+                checkpoint.forget(topic_partition)
         log = PartitionLog.open(
             self._disk,
             self._clock,

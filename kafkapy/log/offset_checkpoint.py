@@ -3,6 +3,8 @@
 write_later   gathered a few hundred logs at a time, so that ten thousand delay nobody;
               written off the loop, and only if anything has changed
 write_now     before something must not happen without it
+forget        before a log takes the name of one that is gone: what the file says of that
+              one (a log start, say) would be believed of the new one after a crash
 """
 
 from collections.abc import Callable, Iterator
@@ -37,10 +39,20 @@ class OffsetCheckpoint:
         self._logs = logs
         self._offset_of = offset_of
         self._written: bytes | None = None
+        # Of whom the file may speak.
+        self._named: set[TopicPartition] = set()
         self._gathering: object | None = None
 
     def read(self) -> dict[TopicPartition, int]:
-        return read_offsets(self._disk, self._path)
+        offsets = read_offsets(self._disk, self._path)
+        self._named = set(offsets)
+        return offsets
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """The file must not speak of this partition, which has no log here."""
+        assert topic_partition not in self._logs, topic_partition
+        if topic_partition in self._named:
+            self.write_now()
 
     def write_later(self, then: Flushed) -> None:
         """What the logs say in the next moments; a write that is being gathered is dropped
@@ -56,7 +68,7 @@ class OffsetCheckpoint:
                 self._clock.call_soon(gather)
             else:
                 self._gathering = None
-                self._write_later(encode_offsets(gathered), then)
+                self._write_later(gathered, then)
 
         gather()
 
@@ -67,6 +79,7 @@ class OffsetCheckpoint:
             self._add(log, gathered)
         self._written = encode_offsets(gathered)
         self._disk.write_file(self._path, self._written)
+        self._named = set(gathered)
 
     def _gather(self, rest: Iterator[PartitionLog], gathered: dict[TopicPartition, int]) -> bool:
         """One slice; whether there may be more."""
@@ -81,7 +94,8 @@ class OffsetCheckpoint:
         if offset is not None:
             gathered[log.topic_partition] = offset
 
-    def _write_later(self, data: bytes, then: Flushed) -> None:
+    def _write_later(self, gathered: dict[TopicPartition, int], then: Flushed) -> None:
+        data = encode_offsets(gathered)
         if data == self._written:
             then(None)
             return
@@ -89,7 +103,10 @@ class OffsetCheckpoint:
         def written(error: DiskFailed | None) -> None:
             if error is not None:
                 self._written = None
+            elif self._written == data:
+                self._named = set(gathered)
             then(error)
 
         self._written = data
+        self._named.update(gathered)
         self._disk.write_file_later(self._path, data, written)
