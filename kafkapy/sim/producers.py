@@ -32,13 +32,6 @@ _FOR_GOOD: Final = frozenset(
         ErrorCode.INVALID_TIMESTAMP,
     }
 )
-_TOPIC_GONE: Final = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    }
-)
 # The last version of Produce with topic names.
 _BY_NAME: Final = 12
 _TIMEOUT_MS: Final = 30_000
@@ -62,7 +55,7 @@ class Producer:
 
     name: str
     is_gone: Callable[[PartitionPromises], bool]
-    is_troubled: Callable[[], bool]
+    may_be_refused: Callable[[PartitionPromises], bool]
     producer_id: int = -1
     producer_epoch: int = -1
     # What it wrote was lost for good: it needs a new id before it goes on.
@@ -157,7 +150,8 @@ class Producer:
     def _answered(self, batch: SentBatch, pending: Pending) -> None:
         if isinstance(pending.answer, HungUp):  # acks=0 has no other way to say no
             batch.promises.require(
-                batch.may_be_refused or self._may_fail(batch), f"hung up: {pending.answer}"
+                batch.may_be_refused or self.may_be_refused(batch.promises),
+                f"hung up: {pending.answer}",
             )
             return
         (answer,) = pending.answer.responses[0].partition_responses
@@ -175,14 +169,11 @@ class Producer:
             if batch.attempts == 1:
                 promises.refused(batch.records)
         else:
-            allowed = self._may_fail(batch) and (code in _TOPIC_GONE or self.is_troubled())
+            allowed = self.may_be_refused(promises)
             promises.require(allowed, f"{self.name} gets {code!r} {answer.error_message}")
-            if self.is_troubled():
+            if not self.is_gone(promises):
                 return  # as if there had been no answer: sent again after the next start
         self._close(batch)
-
-    def _may_fail(self, batch: SentBatch) -> bool:
-        return self.is_gone(batch.promises) or self.is_troubled()
 
     def _close(self, batch: SentBatch) -> None:
         """Nobody waits for this batch any more."""

@@ -80,6 +80,7 @@ class Run:
         self._rng = world.rng.fork("run")
         self.clients = Clients(world.rng.fork("clients"))
         self.workload = Workload(world, self.clients, world.rng.fork("workload"))
+        self._metadata_path = world.settings["log.dirs"].partition(",")[0]
         # The worst that happened since all partitions were last audited.
         self._death: Death | None = None
 
@@ -102,7 +103,7 @@ class Run:
             self.workload.begin()
             for _ in range(rng.between(*_ACTIONS)):
                 self.workload.act()
-            if planned is Death.STOPPED and not self.clients.is_troubled:
+            if planned is Death.STOPPED and self.clients.failing_path != self._metadata_path:
                 self._stop(rng)
                 return
         except PowerCut:
@@ -110,14 +111,15 @@ class Run:
         except DiskFailed as failure:
             # Without the metadata log a node cannot go on; without the others it must.
             self.world.trace.note("gave up", failure)
-            metadata_path = self.world.settings["log.dirs"].partition(",")[0]
-            if not (self.clients.is_troubled and failure.path.startswith(f"{metadata_path}/")):
+            is_due = self.clients.failing_path == self._metadata_path
+            if not (is_due and failure.path.startswith(f"{self._metadata_path}/")):
                 raise
         self._die(Death.KILLED if planned is Death.KILLED else Death.POWER)
 
     def _start_and_audit(self, cut_after: int | None) -> Everything:
         self.world.power.cut_after(cut_after)
-        self.clients.is_troubled = False
+        self.clients.failing_path = None
+        self.clients.is_stopping = False
         self.world.start()
         for promises in self.clients.all_partitions():
             promises.high_watermark = 0
@@ -127,13 +129,19 @@ class Run:
 
     def _stop(self, rng: SimRng) -> None:
         """A clean stop, or a death in the middle of one; and the power may go after it."""
-        self.clients.is_troubled = True
+        self.clients.is_stopping = True
         if rng.chance(30):
             self.world.power.cut_after(rng.below(60))
         self._hear_logs()
+        closed = [
+            promises
+            for promises in self.clients.all_partitions()
+            if self.world.directory_of(promises.topic.name, promises.index)
+            != self.clients.failing_path
+        ]
         self.world.stop()
         self._worse(Death.STOPPED)
-        for promises in self.clients.all_partitions():
+        for promises in closed:
             promises.all_flushed()
         if rng.chance(50):
             self._worse(Death.POWER)

@@ -56,8 +56,9 @@ class Clients:
     producers: list[Producer] = field(default_factory=list)
     producer_ids: set[int] = field(default_factory=set)
     limbo: Change | None = None
-    # An I/O error was injected: storage may refuse until the next start.
-    is_troubled: bool = False
+    # The log directory that fails, or soon will, until the next start.
+    failing_path: str | None = None
+    is_stopping: bool = False
     next_number: int = 0
     records_sent: int = 0
 
@@ -89,3 +90,7 @@ class Clients:
         """Whether the topic was deleted, or is being so."""
         topic = promises.topic
         return topic.topic_id in self.deleted_ids or self.limbo == Deleting(topic)
+
+    def may_be_refused(self, promises: PartitionPromises, path: str) -> bool:
+        """Whether a partition in the log directory `path` may be out of service."""
+        return self.is_gone(promises) or self.is_stopping or path == self.failing_path

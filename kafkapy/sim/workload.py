@@ -69,7 +69,7 @@ class Workload:
 
     def act(self) -> None:
         self.actions += 1
-        table = self._in_trouble if self._clients.is_troubled else self._table
+        table = self._in_trouble if self._clients.failing_path is not None else self._table
         action = self._rng.weighted(table)
         self._world.trace.note("act", action.__name__)
         action()
@@ -146,8 +146,9 @@ class Workload:
             if fetched.code is ErrorCode.NONE:
                 promises.consumed(fetched.records, fetched.high_watermark)
             elif fetched.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
-                allowed = self._clients.is_gone(promises) or self._clients.is_troubled
-                promises.require(allowed, f"a fetch at {offset} gets {fetched.code!r}")
+                promises.require(
+                    self._may_be_refused(promises), f"a fetch at {offset} gets {fetched.code!r}"
+                )
 
         fetch(
             self._world,
@@ -179,7 +180,7 @@ class Workload:
     def change_producers(self) -> None:
         clients, rng = self._clients, self._rng
         number = clients.next_number = clients.next_number + 1
-        producer = Producer(f"producer-{number}", clients.is_gone, lambda: clients.is_troubled)
+        producer = Producer(f"producer-{number}", clients.is_gone, self._may_be_refused)
         if rng.chance(75):
             begin_idempotence(self._world, clients, producer)
         if len(clients.producers) < _MOST_PRODUCERS:
@@ -192,5 +193,9 @@ class Workload:
         rng = self._rng
         kind = rng.choice(("append", "flush", "write_file", "create", "rename", "any"))
         path = rng.choice(self._world.settings["log.dirs"].split(","))
-        self._clients.is_troubled = True
+        self._clients.failing_path = path
         self._world.disk.fail(kind, in_path=path, nth=rng.magnitude(1, 50))
+
+    def _may_be_refused(self, promises: PartitionPromises) -> bool:
+        path = self._world.directory_of(promises.topic.name, promises.index)
+        return self._clients.may_be_refused(promises, path)

@@ -131,6 +131,11 @@ class World:
         self._last_finish = self.clock.now()
         self.power.restore()
 
+    def directory_of(self, topic: str, index: int) -> str:
+        """The log directory a partition is in; "" if it is in none."""
+        partition = None if self.node is None else self.node.partitions.get(topic, index)
+        return "" if partition is None else partition.log.directory.rpartition("/")[0]
+
     # Clients.
 
     def send(
