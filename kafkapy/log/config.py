@@ -68,11 +68,3 @@ class LogConfig:
         if self.is_compacted:
             return min(self.segment_ms, max(self.max_compaction_lag_ms, 0))
         return self.segment_ms
-
-    @property
-    def max_offset_index_entries(self) -> int:
-        return self.segment_index_bytes // 8
-
-    @property
-    def max_time_index_entries(self) -> int:
-        return self.segment_index_bytes // 12

@@ -23,50 +23,50 @@ _IS_LITTLE: Final = sys.byteorder == "little"
 class OffsetIndex:
     """`saved` counts the entries that are in the file already."""
 
-    __slots__ = ("_base_offset", "_entries", "saved")
+    __slots__ = ("_base_offset", "entries", "saved")
 
     def __init__(self, base_offset: int, data: Bytes = b"", log_size: int = 2**31) -> None:
         """Corrupt if `data` cannot be the index of `log_size` bytes: rebuild it then."""
         if len(data) % ENTRY_SIZE:
             raise Corrupt(f"an offset index of {len(data)} bytes")
         self._base_offset = base_offset
-        self._entries = _swapped(data)
-        self.saved = len(self._entries)
-        if self._entries:
+        self.entries = _swapped(data)
+        self.saved = len(self.entries)
+        if self.entries:
             # An index that was not trimmed (a Kafka that crashed) ends in zeros.
-            first, last = self._entries[0], self._entries[-1]
-            is_ascending = len(self._entries) == 1 or first < last
+            first, last = self.entries[0], self.entries[-1]
+            is_ascending = len(self.entries) == 1 or first < last
             if not is_ascending or last & _POSITION_MASK >= log_size:
                 raise Corrupt(f"an offset index that ends at {divmod(last, 2**32)}")
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def __getitem__(self, index: int) -> tuple[int, int]:
         """(offset, position) of one entry."""
-        entry = self._entries[index]
+        entry = self.entries[index]
         return self._base_offset + (entry >> 32), entry & _POSITION_MASK
 
     def append(self, offset: int, position: int) -> None:
         entry = (offset - self._base_offset) << 32 | position
-        assert not self._entries or self._entries[-1] < entry, (offset, position)
-        self._entries.append(entry)
+        assert not self.entries or self.entries[-1] < entry, (offset, position)
+        self.entries.append(entry)
 
     def lookup(self, offset: int) -> int:
         """The position of a batch from which a scan finds `offset`: the last one indexed
         that does not end behind it."""
         target = (offset - self._base_offset) << 32 | _POSITION_MASK
-        index = bisect_right(self._entries, max(target, 0))
-        return self._entries[index - 1] & _POSITION_MASK if index else 0
+        index = bisect_right(self.entries, max(target, 0))
+        return self.entries[index - 1] & _POSITION_MASK if index else 0
 
     def truncate(self, offset: int) -> None:
         """Forget entries at `offset` and above."""
-        kept = bisect_left(self._entries, max(offset - self._base_offset, 0) << 32)
-        del self._entries[kept:]
+        kept = bisect_left(self.entries, max(offset - self._base_offset, 0) << 32)
+        del self.entries[kept:]
         self.saved = min(self.saved, kept)
 
     def unsaved(self) -> bytes:
-        return _swapped(self._entries[self.saved :].tobytes()).tobytes()
+        return _swapped(self.entries[self.saved :].tobytes()).tobytes()
 
 
 def _swapped(data: Bytes) -> "array[int]":

@@ -255,15 +255,16 @@ class PartitionLog(LocalLog):
             return True
         if segment.size == 0:
             return False
+        if segment.is_full(config.segment_index_bytes):
+            return True
+        max_age_ms = config.segment_ms
+        if max_age_ms > config.max_compaction_lag_ms:
+            max_age_ms = config.max_segment_age_ms
         first_timestamp = segment.first_timestamp
         if first_timestamp >= 0:
-            newest = max(header.max_timestamp for header in headers)
-            age_ms = newest - first_timestamp
-        else:
-            age_ms = now - segment.created
-        return age_ms > config.max_segment_age_ms - segment.roll_jitter_ms or segment.is_full(
-            config.max_offset_index_entries, config.max_time_index_entries
-        )
+            newest = max([header.max_timestamp for header in headers])
+            return newest - first_timestamp > max_age_ms - segment.roll_jitter_ms
+        return now - segment.created > max_age_ms - segment.roll_jitter_ms
 
     # -- the high watermark and the log start
 

@@ -207,9 +207,13 @@ class Segment:
             self._save(TIME_INDEX, self._times.saved * TIME_ENTRY_SIZE, self._times.unsaved)
             self._times.saved = len(self._times)
 
-    def is_full(self, max_offset_entries: int, max_time_entries: int) -> bool:
+    def is_full(self, max_index_bytes: int) -> bool:
         """No room in an index; of the time index one place is for the closing entry."""
-        return len(self.offsets) >= max_offset_entries or len(self.times) >= max_time_entries - 1
+        offsets, times = self._offsets or self.offsets, self._times or self.times
+        return (
+            len(offsets.entries) * OFFSET_ENTRY_SIZE > max_index_bytes - OFFSET_ENTRY_SIZE
+            or len(times.data) > max_index_bytes - 2 * TIME_ENTRY_SIZE
+        )
 
     def drop_idle_indexes(self) -> None:
         """Give the memory of the indexes back if nobody used them since the last call."""

@@ -22,38 +22,38 @@ NO_TIMESTAMP: Final = -1
 class TimeIndex:
     """`saved` counts the entries that are in the file already."""
 
-    __slots__ = ("_base_offset", "_data", "saved")
+    __slots__ = ("_base_offset", "data", "saved")
 
     def __init__(self, base_offset: int, data: Bytes = b"") -> None:
         """Corrupt if the data is no time index: rebuild it then."""
         if len(data) % ENTRY_SIZE:
             raise Corrupt(f"a time index of {len(data)} bytes")
         self._base_offset = base_offset
-        self._data = bytearray(data)
+        self.data = bytearray(data)
         self.saved = len(self)
         # An index that was not trimmed (a Kafka that crashed) ends in zeros.
         if len(self) > 1 and self.last[0] <= self[0][0]:
             raise Corrupt(f"a time index from {self[0]} to {self.last}")
 
     def __len__(self) -> int:
-        return len(self._data) // ENTRY_SIZE
+        return len(self.data) // ENTRY_SIZE
 
     def __getitem__(self, index: int) -> tuple[int, int]:
         """(timestamp, offset) of one entry."""
-        timestamp, relative = _ENTRY.unpack_from(self._data, index * ENTRY_SIZE)
+        timestamp, relative = _ENTRY.unpack_from(self.data, index * ENTRY_SIZE)
         return timestamp, self._base_offset + relative
 
     @property
     def last(self) -> tuple[int, int]:
         """(timestamp, offset) of the last entry; (-1, base offset) if there is none."""
-        return self[len(self) - 1] if self._data else (NO_TIMESTAMP, self._base_offset)
+        return self[len(self) - 1] if self.data else (NO_TIMESTAMP, self._base_offset)
 
     def append(self, timestamp: int, offset: int) -> None:
         """An entry only if `timestamp` is newer than all before."""
         last_timestamp, last_offset = self.last
         if timestamp > last_timestamp:
             assert offset >= last_offset, (timestamp, offset, self.last)
-            self._data += _ENTRY.pack(timestamp, offset - self._base_offset)
+            self.data += _ENTRY.pack(timestamp, offset - self._base_offset)
 
     def lookup(self, timestamp: int) -> int:
         """The last offset known to have nothing newer than `timestamp` up to it, or the base."""
@@ -63,11 +63,11 @@ class TimeIndex:
     def truncate(self, offset: int) -> None:
         """Forget entries at `offset` and above."""
         kept = self._count(lambda entry: entry[1] < offset)
-        del self._data[kept * ENTRY_SIZE :]
+        del self.data[kept * ENTRY_SIZE :]
         self.saved = min(self.saved, kept)
 
     def unsaved(self) -> bytes:
-        return bytes(self._data[self.saved * ENTRY_SIZE :])
+        return bytes(self.data[self.saved * ENTRY_SIZE :])
 
     def _count(self, holds: Callable[[tuple[int, int]], bool]) -> int:
         """How many entries from the start on `holds` is true for."""
