@@ -234,7 +234,10 @@ class RealDisk:
         folder = self._folders.get(directory)
         if folder is None:
             # Two levels are enough: partitions sit in log directories, which exist.
-            parent = self._folders.get(os.path.dirname(directory))
+            above = os.path.dirname(directory)
+            parent = self._folders.get(above)
+            if parent is None:
+                parent = self._folders[above] = Folder(above, None)
             folder = self._folders[directory] = Folder(directory, parent)
         return folder
 

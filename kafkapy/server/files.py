@@ -89,7 +89,8 @@ class Folder:
     """A directory: its path may change under its open files.
 
     `changes` counts entries added, renamed and removed, `flushed_changes` those that are
-    durable: a flush that began before a change says nothing about it.
+    durable: a flush that began before a change says nothing about it. There is one to
+    begin with: a process that was killed may have left names that nobody flushed.
     """
 
     __slots__ = ("changes", "files", "flushed_changes", "parent", "path")
@@ -98,7 +99,7 @@ class Folder:
         self.path = path
         self.parent = parent
         self.files: dict[str, RealFile] = {}
-        self.changes = 0
+        self.changes = 1
         self.flushed_changes = 0
 
     def dirty(self) -> "list[tuple[Folder, int]]":

@@ -173,6 +173,20 @@ def test_a_flush_makes_new_names_durable_once(
     assert flushed[2:] == [f"{tmp_path}/t-0"]
 
 
+def test_a_flush_makes_names_durable_that_a_killed_process_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / "a").write_bytes(b"x")
+    flushed: list[str] = []
+    monkeypatch.setattr(files, "flush_directory", flushed.append)
+    file = RealDisk().open(f"{tmp_path}/t-0/a")
+    file.flush_now()
+    assert flushed == [f"{tmp_path}/t-0", str(tmp_path)]
+    file.flush_now()
+    assert len(flushed) == 2
+
+
 def test_an_append_that_is_written_in_pieces_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
