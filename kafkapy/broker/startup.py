@@ -13,7 +13,7 @@ from kafkapy.broker.config.listeners import parse_voters
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Disk, Journal, Rng
 from kafkapy.core.time import Instant
-from kafkapy.kraft.directories import DirectoryRefused, adopt, inspect
+from kafkapy.kraft.directories import DirectoryRefused, adopt, inspect, make_directory
 from kafkapy.kraft.format import format_directories
 from kafkapy.kraft.voters import VoterAddress
 
@@ -80,7 +80,7 @@ def _format_empty(
     if not inspect(disk, paths).empty:
         return
     for path in paths:
-        disk.make_directory(path)
+        make_directory(disk, path)
     has_static_voters = bool(config.controller_quorum_voters)
     formatted = format_directories(
         disk,

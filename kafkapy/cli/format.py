@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     from kafkapy.broker.startup import is_alone
     from kafkapy.cli.serve import configured
     from kafkapy.core.errors import DiskFailed
-    from kafkapy.kraft.directories import DirectoryRefused
+    from kafkapy.kraft.directories import DirectoryRefused, make_directory
     from kafkapy.kraft.format import format_directories
     from kafkapy.kraft.voters import VoterAddress
     from kafkapy.server.clock import LoopClock
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     disk = RealDisk()
     try:
         for path in (config.metadata_directory, *config.data_directories):
-            disk.make_directory(path)
+            make_directory(disk, path)
         formatted = format_directories(
             disk,
             SystemRng(),

@@ -64,6 +64,19 @@ def inspect(disk: Disk, paths: Sequence[str]) -> LogDirectories:
     return LogDirectories(formatted, tuple(empty), failed)
 
 
+def make_directory(disk: Disk, path: str) -> None:
+    """Durably: what is written into it later is only as durable as its name."""
+    missing = []
+    above = path
+    while above and not disk.exists(above):
+        missing.append(above)
+        above = above.rpartition("/")[0]
+    if missing:
+        disk.make_directory(path)
+    for one in missing:
+        disk.flush_directory(one.rpartition("/")[0] or "/")
+
+
 def verify(found: LogDirectories, *, cluster_id: str | None, node_id: int) -> None:
     """Refuse directories of another cluster or node, and ids that occur twice."""
     owners: dict[UUID, str] = {}

@@ -22,6 +22,7 @@ from kafkapy.kraft.directories import (
     METADATA_DIRECTORY,
     DirectoryRefused,
     inspect,
+    make_directory,
     verify,
 )
 from kafkapy.kraft.features import (
@@ -162,12 +163,12 @@ def _format(
     bootstrap: list[MetadataRecord],
     voters: VoterSet | None,
 ) -> None:
-    _make_directory(disk, path)
+    make_directory(disk, path)
     disk.write_file(f"{path}/{BOOTSTRAP_CHECKPOINT}", bootstrap_file(bootstrap, now))
     if voters is None:
         return
     metadata_log = f"{path}/{METADATA_DIRECTORY}"
-    _make_directory(disk, metadata_log)
+    make_directory(disk, metadata_log)
     batches = snapshot_batches(
         (),
         epoch=BOOTSTRAP_SNAPSHOT.epoch,
@@ -178,10 +179,3 @@ def _format(
         voters=voters,
     )
     disk.write_file(f"{metadata_log}/{BOOTSTRAP_SNAPSHOT.file_name}", b"".join(batches))
-
-
-def _make_directory(disk: Disk, path: str) -> None:
-    """Durably: what is written into it later is only as durable as its name."""
-    if not disk.exists(path):
-        disk.make_directory(path)
-        disk.flush_directory(path.rpartition("/")[0] or "/")

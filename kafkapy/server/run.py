@@ -22,6 +22,7 @@ from kafkapy.broker.dispatch import dispatch, encode
 from kafkapy.broker.node import Node
 from kafkapy.broker.startup import CannotStart
 from kafkapy.core.seams import Journal
+from kafkapy.kraft.directories import make_directory
 from kafkapy.server.clock import LoopClock
 from kafkapy.server.disk import DirectoryLocked, RealDisk
 from kafkapy.server.listener import Listener, listen
@@ -118,7 +119,7 @@ class Shell:
         locks: list[Callable[[], None]] = []
         try:
             for path in dict.fromkeys(paths):
-                self._disk.make_directory(path)
+                make_directory(self._disk, path)
                 locks.append(self._disk.lock(path))
         except DirectoryLocked as locked:
             for unlock in locks:

@@ -55,7 +55,13 @@ SETTINGS: Final[Mapping[str, str]] = {
 class World:
     """`node` is None while none lives."""
 
-    def __init__(self, seed: int | str, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int | str,
+        settings: Mapping[str, str] | None = None,
+        *,
+        has_directories: bool = True,
+    ) -> None:
         self.rng = SimRng(seed)
         self.clock = SimClock()
         self.trace = Trace(self.clock)
@@ -73,7 +79,7 @@ class World:
         self._tears = self.rng.fork("tears")
         self._latency = self.rng.fork("latency")
         self._last_finish = self.clock.now()
-        for directory in self.settings["log.dirs"].split(","):
+        for directory in self.settings["log.dirs"].split(",") if has_directories else ():
             self.disk.make_directory(directory)
             self.disk.flush_directory(directory.rpartition("/")[0])
         self.disk.flush_directory("/")

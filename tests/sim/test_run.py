@@ -66,3 +66,14 @@ def test_a_world_starts_stops_and_starts_again() -> None:
     world.crash()
     world.start()
     assert not world.journal.said("log recovered")
+
+
+def test_directories_that_a_node_made_for_itself_survive_a_power_cut() -> None:
+    world = World(1, has_directories=False)
+    world.start()
+    assert world.node is not None
+    cluster_id = world.node.cluster_id
+    world.crash()
+    world.start()
+    assert world.node is not None
+    assert world.node.cluster_id == cluster_id
