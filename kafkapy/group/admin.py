@@ -100,8 +100,12 @@ def list_groups(event: ListGroups, state: GroupState) -> GroupsListed:
 def describe(event: DescribeGroup, state: GroupState) -> GroupDescribed:
     """A classic group; metadata and protocol only while they are agreed on."""
     group = state.groups.get(event.group_id)
-    if not isinstance(group, ClassicGroup):
+    if group is None:
         raise _not_found(event.group_id)
+    if not isinstance(group, ClassicGroup):
+        raise Refused(
+            ErrorCode.GROUP_ID_NOT_FOUND, f"Group {event.group_id} is not a classic group."
+        )
     is_stable = group.state is ClassicState.STABLE
     protocol = (group.protocol_name or "") if is_stable else ""
     return GroupDescribed(
@@ -116,8 +120,12 @@ def describe_consumers(
     event: DescribeConsumerGroup, state: GroupState, ctx: Context
 ) -> ConsumerGroupDescribed:
     group = state.groups.get(event.group_id)
-    if not isinstance(group, ConsumerGroup):
+    if group is None:
         raise _not_found(event.group_id)
+    if not isinstance(group, ConsumerGroup):
+        raise Refused(
+            ErrorCode.GROUP_ID_NOT_FOUND, f"Group {event.group_id} is not a consumer group."
+        )
     return ConsumerGroupDescribed(
         group.state().value,
         group.epoch,

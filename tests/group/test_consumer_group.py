@@ -184,7 +184,6 @@ def test_a_full_heartbeat_gets_a_full_answer(world: World) -> None:
         {"owned": None},
         {"owned": {"some": frozenset({1})}},
         {"subscribed_topics": None},
-        {"subscribed_topics": None, "subscribed_regex": ""},
         {"member_epoch": -2},
         {"member_epoch": -3},
         {"member_epoch": 1, "member_id": ""},

@@ -232,7 +232,15 @@ def test_the_two_protocols_do_not_mix_in_one_member(world: World) -> None:
     unknown = ErrorCode.UNKNOWN_MEMBER_ID
     assert classic.heartbeat() is unknown
     assert classic.sync().error is unknown
-    assert classic.leave().reply.members[0].error is unknown
+
+
+def test_an_administrator_removes_any_member_with_leave_group(world: World) -> None:
+    first, second = ConsumerClient(world), ConsumerClient(world, instance_id="b")
+    settle(world, [first, second], 2)
+    leaving = (LeavingMember(first.member_id, None), LeavingMember("", "b"))
+    answers = world.ask(LeaveGroup(GROUP, leaving)).reply.members
+    assert [one.error for one in answers] == [NONE, NONE]
+    assert world.group().is_empty
 
 
 def test_a_classic_members_requests_are_checked(world: World) -> None:

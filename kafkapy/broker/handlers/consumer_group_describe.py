@@ -18,22 +18,22 @@ SPEAKS_CLASSIC, SPEAKS_CONSUMER = 0, 1
 
 def handle(node: "Node", call: Call) -> Answer:
     ids = call.body.group_ids
-    named = [(group_id, DescribeConsumerGroup(group_id)) for group_id in ids if group_id]
+    named = [group_id for group_id in ids if group_id]
+    nameless = [_refused("", ErrorCode.INVALID_GROUP_ID) for group_id in ids if not group_id]
 
     def translate(replies: Sequence[Any]) -> Fields:
-        answers = iter(replies)
-        nameless = Refused(ErrorCode.INVALID_GROUP_ID)
-        rows = [_group(call, group_id, next(answers) if group_id else nameless) for group_id in ids]
-        return {"throttle_time": 0, "groups": rows}
+        found = zip(named, replies, strict=True)
+        rows = [_group(call, group_id, reply) for group_id, reply in found]
+        return {"throttle_time": 0, "groups": nameless + rows}
 
-    return ask_each(node.groups, named, translate)
+    asked = [(group_id, DescribeConsumerGroup(group_id)) for group_id in named]
+    return ask_each(node.groups, asked, translate)
 
 
-def _group(call: Call, group_id: str, reply: Any) -> dict[str, Any]:
-    with_operations = call.body.include_authorized_operations
-    row = {
-        "error_code": ErrorCode.NONE,
-        "error_message": None,
+def _refused(group_id: str, error: ErrorCode, message: str | None = None) -> dict[str, Any]:
+    return {
+        "error_code": error,
+        "error_message": message,
         "group_id": group_id,
         "group_state": "",
         "group_epoch": 0,
@@ -42,9 +42,16 @@ def _group(call: Call, group_id: str, reply: Any) -> dict[str, Any]:
         "members": (),
         "authorized_operations": NOT_ASKED,
     }
+
+
+def _group(call: Call, group_id: str, reply: Any) -> dict[str, Any]:
     if isinstance(reply, Refused):
-        return row | {"error_code": reply.code, "error_message": message_of(reply)}
-    return row | {
+        return _refused(group_id, reply.code, message_of(reply))
+    with_operations = call.body.include_authorized_operations
+    return {
+        "error_code": ErrorCode.NONE,
+        "error_message": None,
+        "group_id": group_id,
         "group_state": reply.state,
         "group_epoch": reply.epoch,
         "assignment_epoch": reply.assignment_epoch,
@@ -64,7 +71,7 @@ def _member(member: DescribedConsumer) -> dict[str, Any]:
         "client_id": profile.client_id,
         "client_host": profile.client_host,
         "subscribed_topic_names": sorted(profile.subscribed_topics),
-        "subscribed_topic_regex": profile.subscribed_regex,
+        "subscribed_topic_regex": profile.subscribed_regex or "",
         "assignment": _assignment(member.assignment),
         "target_assignment": _assignment(member.target),
         "member_type": SPEAKS_CLASSIC if profile.is_classic else SPEAKS_CONSUMER,

@@ -34,7 +34,7 @@ def handle(node: "Node", call: Call) -> Answer:
 
 def _group(call: Call, group_id: str, reply: Any) -> dict[str, Any]:
     with_operations = optional(call.body, "include_authorized_operations", False)
-    row = {
+    row: dict[str, Any] = {
         "error_code": ErrorCode.NONE,
         "error_message": None,
         "group_id": group_id,
@@ -55,7 +55,11 @@ def _group(call: Call, group_id: str, reply: Any) -> dict[str, Any]:
         row["group_state"] = "Dead"
         if call.version < SAYS_NOT_FOUND:
             return row
-    return row | {"error_code": reply.code, "error_message": message_of(reply)}
+    return row | {
+        "error_code": reply.code,
+        "error_message": message_of(reply),
+        "authorized_operations": NOT_ASKED,
+    }
 
 
 def _member(member: DescribedMember) -> dict[str, Any]:

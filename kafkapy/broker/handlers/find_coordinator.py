@@ -2,13 +2,17 @@
 
 The coordinator is the leader of the partition of an internal topic that the key hashes to.
 A topic that does not exist yet is created on the way; the client tries again meanwhile.
-Share coordinators (key type 2) are not served yet: those keys are INVALID_REQUEST.
+Keys of share partitions (v6) have the form group:topic id:partition; brokers ask for them.
 """
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkapy.broker.call import Answer, Call
-from kafkapy.broker.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kafkapy.broker.internal_topics import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+)
 from kafkapy.broker.wire import optional
 from kafkapy.coordinator.partitioning import partition_for
 from kafkapy.core.errors import ErrorCode
@@ -17,7 +21,9 @@ from kafkapy.protocol.error_messages import ERROR_MESSAGES
 if TYPE_CHECKING:
     from kafkapy.broker.node import Node
 
-_TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
+HAS_SHARE_KEYS: Final = 6
+SHARE: Final = 2
+_TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE, SHARE: SHARE_GROUP_STATE}
 
 
 class _Found(NamedTuple):
@@ -37,7 +43,7 @@ def handle(node: "Node", call: Call) -> Answer:
 
 def _find(node: "Node", call: Call, key_type: int, key: str) -> _Found:
     name = _TOPICS.get(key_type)
-    if name is None:
+    if name is None or (key_type == SHARE and not _is_share_key(call, key)):
         return _Found(ErrorCode.INVALID_REQUEST)
     topic = node.image.topics_by_name.get(name)
     if topic is None:
@@ -49,6 +55,12 @@ def _find(node: "Node", call: Call, key_type: int, key: str) -> _Found:
             if broker.node_id == partition.leader:
                 return _Found(ErrorCode.NONE, broker.node_id, broker.host, broker.port)
     return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def _is_share_key(call: Call, key: str) -> bool:
+    group_id, _, rest = key.partition(":")
+    topic_id, _, partition = rest.partition(":")
+    return call.version >= HAS_SHARE_KEYS and bool(group_id and topic_id and partition.isdigit())
 
 
 def _single(found: _Found) -> dict[str, Any]:

@@ -21,10 +21,10 @@ HAS_TOPIC_IDS = 10
 
 
 class _Row(NamedTuple):
-    """One topic of the request; `error` where it is not known."""
+    """One topic of the request, with an error for each partition that is not there."""
 
     asked: Any
-    error: ErrorCode
+    errors: tuple[ErrorCode, ...]
 
 
 def handle(node: "Node", call: Call) -> Answer:
@@ -33,9 +33,13 @@ def handle(node: "Node", call: Call) -> Answer:
     offsets: list[OffsetToCommit] = []
     for asked in body.topics:
         topic = _topic(node, call, asked)
-        rows.append(_Row(asked, ErrorCode.NONE if topic is not None else _unknown(call)))
-        if topic is not None:
-            offsets += [_offset(topic, one) for one in asked.partitions]
+        errors = tuple(_error(call, topic, one) for one in asked.partitions)
+        rows.append(_Row(asked, errors))
+        offsets += [
+            _offset(topic, one)
+            for one, error in zip(asked.partitions, errors, strict=True)
+            if error is ErrorCode.NONE
+        ]
     if not offsets:
         return _answer(call, rows, ())
     event = CommitOffsets(
@@ -64,10 +68,12 @@ def _topic(node: "Node", call: Call, asked: Any) -> Any:
     return node.image.topics_by_name.get(asked.name)
 
 
-def _unknown(call: Call) -> ErrorCode:
-    if call.version >= HAS_TOPIC_IDS:
+def _error(call: Call, topic: Any, asked: Any) -> ErrorCode:
+    if topic is None and call.version >= HAS_TOPIC_IDS:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if topic is None or asked.partition_index not in topic.partitions:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE
 
 
 def _offset(topic: Any, asked: Any) -> OffsetToCommit:
@@ -81,7 +87,7 @@ def _offset(topic: Any, asked: Any) -> OffsetToCommit:
 
 
 def _answer(call: Call, rows: list[_Row], errors: Any) -> Fields:
-    """`errors` are those of the known topics' partitions, in their order."""
+    """`errors` are those of the partitions that are there, in their order."""
     each = iter(errors)
     named = "topic_id" if call.version >= HAS_TOPIC_IDS else "name"
     return {
@@ -92,9 +98,9 @@ def _answer(call: Call, rows: list[_Row], errors: Any) -> Fields:
                 "partitions": [
                     {
                         "partition_index": one.partition_index,
-                        "error_code": row.error or next(each),
+                        "error_code": error or next(each),
                     }
-                    for one in row.asked.partitions
+                    for one, error in zip(row.asked.partitions, row.errors, strict=True)
                 ],
             }
             for row in rows

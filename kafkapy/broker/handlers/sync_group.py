@@ -1,6 +1,7 @@
 """SyncGroup, v0-5. v3 static members (KIP-345), v5 protocol type and name.
 
-A follower's answer comes when the leader has brought the assignment.
+A follower's answer comes when the leader has brought the assignment. From v5 on protocol
+type and name must be there: who leaves them out is answered INCONSISTENT_GROUP_PROTOCOL.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -8,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 from kafkapy.broker.call import Answer, Call, Fields
 from kafkapy.broker.group_calls import ask
 from kafkapy.broker.wire import optional
-from kafkapy.core.errors import Refused
+from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.events import Synced, SyncGroup
 
 if TYPE_CHECKING:
     from kafkapy.broker.node import Node
 
+NAMES_PROTOCOL = 5
+
 
 def handle(node: "Node", call: Call) -> Answer:
     body = call.body
+    if call.version >= NAMES_PROTOCOL and None in (body.protocol_type, body.protocol_name):
+        return _answer(Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
     event = SyncGroup(
         group_id=body.group_id,
         member_id=body.member_id,

@@ -31,7 +31,7 @@ def check_request(event: ConsumerHeartbeat, ctx: Context) -> None:
     elif event.member_epoch == LEAVING_FOR_A_WHILE and event.instance_id is None:
         raise _invalid("InstanceId can't be null.")
     elif event.member_epoch < LEAVING_FOR_A_WHILE:
-        raise _invalid(f"MemberEpoch is invalid: {event.member_epoch}.")
+        raise _invalid("MemberEpoch is invalid.")
     assignors = ctx.settings.consumer_assignors
     if event.server_assignor is not None and event.server_assignor not in assignors:
         raise Refused(
@@ -46,8 +46,11 @@ def _check_join(event: ConsumerHeartbeat) -> None:
         raise _invalid("RebalanceTimeoutMs must be provided in first request.")
     if event.owned is None or event.owned:
         raise _invalid("TopicPartitions must be empty when (re-)joining.")
-    if event.subscribed_topics is None and not event.subscribed_regex:
-        raise _invalid("SubscribedTopicNames or SubscribedTopicRegex must be set in first request.")
+    if event.subscribed_topics is None and event.subscribed_regex is None:
+        raise _invalid(
+            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
+            "(re-)joining."
+        )
 
 
 def check_room(group: ConsumerGroup, member_id: str, ctx: Context) -> None:

@@ -46,7 +46,7 @@ def profile_record(group_id: str, profile: Profile) -> Pair:
         client_id=profile.client_id,
         client_host=profile.client_host,
         subscribed_topic_names=tuple(sorted(profile.subscribed_topics)),
-        subscribed_topic_regex=profile.subscribed_regex,
+        subscribed_topic_regex=profile.subscribed_regex or "",
         rebalance_timeout_ms=profile.rebalance_timeout_ms,
         server_assignor=profile.server_assignor,
         classic_member_metadata=profile.classic,

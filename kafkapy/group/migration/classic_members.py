@@ -4,7 +4,7 @@
                 target, as a heartbeat of the other protocol would; generation = its epoch
     SyncGroup   what it owns now, in the consumer's embedded format
     Heartbeat   "rebalance in progress" when there is a step to take
-    LeaveGroup  as leaving the consumer protocol
+    LeaveGroup  as leaving the consumer protocol; an administrator may name any member
 
 Told to rejoin it has its rebalance timeout to do so, and as long again to sync.
 """
@@ -218,23 +218,25 @@ def _owned_ids(subscription: Subscription, topics: Topics) -> Target:
 def _classic_member(
     member_id: str, instance_id: str | None, group: ConsumerGroup
 ) -> tuple[Profile, Holding]:
-    if instance_id is None:
-        profile = known_member(group, member_id)
-    else:
-        profile = known_static_member(group, instance_id, member_id)
+    profile = _member(member_id, instance_id, group)
     if not profile.is_classic:
         raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
     return profile, group.holding(profile.member_id)
 
 
+def _member(member_id: str, instance_id: str | None, group: ConsumerGroup) -> Profile:
+    if instance_id is None:
+        return known_member(group, member_id)
+    return known_static_member(group, instance_id, member_id)
+
+
 def _leaving(leaving: LeavingMember, group: ConsumerGroup) -> str:
     if leaving.instance_id is not None and leaving.member_id == NO_MEMBER_ID:
         profile = group.static_member(leaving.instance_id)
-        if profile is None or not profile.is_classic:
+        if profile is None:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
         return profile.member_id
-    profile, _ = _classic_member(leaving.member_id, leaving.instance_id, group)
-    return profile.member_id
+    return _member(leaving.member_id, leaving.instance_id, group).member_id
 
 
 def _tell_to_rejoin(profile: Profile, draft: ConsumerDraft, ctx: Context) -> None:

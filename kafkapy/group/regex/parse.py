@@ -62,7 +62,7 @@ _PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 class InvalidRegex(ValueError):
-    """Not RE2's syntax; the message says where."""
+    """Not RE2's syntax; the message is RE2's word for what is wrong."""
 
 
 class _Flags:
@@ -93,7 +93,7 @@ class _Parser:
         return self._at >= len(self._text)
 
     def error(self, what: str) -> InvalidRegex:
-        return InvalidRegex(f"{what} at {self._at} of {self._text!r}")
+        return InvalidRegex(what)
 
     # Structure
 
@@ -129,7 +129,7 @@ class _Parser:
             case "^" | "$":
                 return Assertion(char)
             case "*" | "+" | "?":
-                raise self.error(f"nothing to repeat with {char}")
+                raise self.error("missing argument to repetition operator")
             case "\\":
                 return self._escape(flags)
         return Chars(_folded(_one(char), flags))
@@ -145,16 +145,16 @@ class _Parser:
                 return None
         node = self.choice(inner, depth + 1)
         if not self._take(")"):
-            raise self.error("missing )")
+            raise self.error("missing closing )")
         return node
 
     def _name(self) -> None:
         end = self._text.find(">", self._at)
         name = self._text[self._at : end] if end >= 0 else ""
         if not name.isidentifier() and not (name and set(name) <= WORD):
-            raise self.error("bad group name")
+            raise self.error("invalid named capture")
         if name in self._names:
-            raise self.error(f"duplicate group name {name}")
+            raise self.error("duplicate capture group name")
         self._names.add(name)
         self._at = end + 1
 
@@ -174,7 +174,7 @@ class _Parser:
                 return char == ")"
             else:
                 break
-        raise self.error("bad group flags")
+        raise self.error("invalid or unsupported Perl syntax")
 
     def _repeated(self, node: Node) -> Node:
         times = 0
@@ -184,7 +184,7 @@ class _Parser:
                 return node
             times += 1
             if times > 1:
-                raise self.error("repetition of a repetition")
+                raise self.error("invalid nested repetition operator")
             self._take("?")
             node = Repeat(node, *bounds)
         return node
@@ -203,7 +203,7 @@ class _Parser:
         least = int(least_text[:5])
         most = int(most_text[:5]) if most_text else None if comma else least
         if max(least, most or 0) > MAX_REPEAT or (most is not None and most < least):
-            raise self.error("bad repetition count")
+            raise self.error("invalid repeat count")
         self._at = end + 1
         return least, most
 
@@ -224,7 +224,7 @@ class _Parser:
 
     def _escaped_chars(self) -> frozenset[str]:
         """Behind a backslash: a class, or one character."""
-        char = self._next("trailing \\")
+        char = self._next("trailing backslash at end of expression")
         if char in _CLASSES:
             return _CLASSES[char]
         if char in "pP":
@@ -245,7 +245,7 @@ class _Parser:
             return chr(int(digits, 8))
         if char in _PUNCTUATION:
             return char
-        raise self.error(f"invalid escape \\{char}")
+        raise self.error("invalid escape sequence")
 
     def _hex(self) -> str:
         if self._take("{"):
@@ -254,12 +254,12 @@ class _Parser:
         else:
             digits, self._at = self._text[self._at : self._at + 2], self._at + 2
             if len(digits) < 2:
-                raise self.error("bad \\x")
+                raise self.error("invalid escape sequence")
         if not 0 < len(digits) <= 6 or set(digits) - set("0123456789abcdefABCDEF"):
-            raise self.error("bad \\x")
+            raise self.error("invalid escape sequence")
         number = int(digits, 16)
         if number > 0x10FFFF:
-            raise self.error("bad \\x")
+            raise self.error("invalid escape sequence")
         return chr(number)
 
     def _unicode_class(self) -> frozenset[str]:
@@ -267,7 +267,7 @@ class _Parser:
             end = self._text.find("}", self._at)
             name, self._at = self._text[self._at : max(end, 0)], end + 1
         else:
-            name = self._next("bad \\p")
+            name = self._next("invalid character class range")
         is_negated = name.startswith("^")
         name = name.removeprefix("^")
         if name == "Any":
@@ -279,7 +279,7 @@ class _Parser:
         elif name.isalpha() and name.istitle() and len(name) > 2:
             found = _NOTHING  # another script: no topic name has letters of it
         else:
-            raise self.error(f"unknown class \\p{{{name}}}")
+            raise self.error("invalid character class range")
         return ALPHABET - found if is_negated else found
 
     def _class(self) -> frozenset[str]:
@@ -288,7 +288,7 @@ class _Parser:
         is_first = True
         while is_first or self._peek() != "]":
             if self.is_done:
-                raise self.error("missing ]")
+                raise self.error("missing closing ]")
             is_first = False
             if self._starts("[:"):
                 found |= self._posix()
@@ -302,7 +302,7 @@ class _Parser:
                 self._at += 1
                 part = self._class_part()
                 if isinstance(part, frozenset) or part < low:
-                    raise self.error("bad range of characters")
+                    raise self.error("invalid character class range")
                 high = part
             found |= {char for char in ALPHABET if low <= char <= high}
         self._at += 1
@@ -310,12 +310,12 @@ class _Parser:
 
     def _class_part(self) -> str | frozenset[str]:
         """One character, or a whole class behind a backslash."""
-        char = self._next("missing ]")
+        char = self._next("missing closing ]")
         if char != "\\":
             return char
         if self._peeks("dDwWsSpP"):
             return self._escaped_chars()
-        return self._code_point(self._next("missing ]"))
+        return self._code_point(self._next("missing closing ]"))
 
     def _posix(self) -> frozenset[str]:
         end = self._text.find(":]", self._at)
@@ -323,7 +323,7 @@ class _Parser:
         is_negated = name.startswith("^")
         found = _POSIX.get(name.removeprefix("^"))
         if found is None:
-            raise self.error("unknown [:class:]")
+            raise self.error("invalid character class range")
         self._at = end + 2
         return ALPHABET - found if is_negated else found
 

@@ -80,12 +80,22 @@ def test_a_coordinator_nobody_can_reach_is_not_available() -> None:
     assert found.error_message
 
 
-@pytest.mark.parametrize("key_type", [2, 9])
-def test_other_kinds_of_keys_are_invalid(key_type: int) -> None:
+@pytest.mark.parametrize(
+    ("version", "key_type", "key"),
+    [(6, 9, "g"), (6, 2, "g"), (6, 2, "g:id:x"), (6, 2, ":id:0"), (5, 2, "g:id:0")],
+)
+def test_other_kinds_of_keys_are_invalid(version: int, key_type: int, key: str) -> None:
     answer = FindingNode().request(
-        find_coordinator, FIND, 6, key_type=key_type, coordinator_keys=["g"]
+        find_coordinator, FIND, version, key_type=key_type, coordinator_keys=[key]
     )
     assert answer.coordinators[0].error_code == E.INVALID_REQUEST
+
+
+def test_share_partitions_have_keys_of_their_own() -> None:
+    node = GroupNode()
+    answer = node.request(find_coordinator, FIND, 6, key_type=2, coordinator_keys=["g:id:0"])
+    assert answer.coordinators[0].error_code == E.COORDINATOR_NOT_AVAILABLE
+    assert node.created == ["__share_group_state"]
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -132,6 +142,7 @@ def test_classic_groups_are_described_in_every_version(node: GroupNode, version:
     assert missing.error_code == (E.GROUP_ID_NOT_FOUND if version >= 6 else E.NONE)
     if version >= 3:
         assert found.authorized_operations == ON_GROUP
+        assert missing.authorized_operations == (NOT_ASKED if version >= 6 else ON_GROUP)
         unasked = node.request(describe_groups, DESCRIBE, version, groups=["g"])
         assert unasked.groups[0].authorized_operations == NOT_ASKED
 
@@ -151,7 +162,7 @@ def test_consumer_groups_are_described_in_both_versions(node: GroupNode, version
         group_ids=["c", "", "g"],
         include_authorized_operations=True,
     )
-    found, nameless, classic = answer.groups
+    nameless, found, classic = answer.groups
     assert (found.group_state, found.group_epoch, found.assignment_epoch) == ("Stable", 2, 2)
     assert (found.assignor_name, found.authorized_operations) == ("uniform", ON_GROUP)
     (one,) = found.members
@@ -161,6 +172,7 @@ def test_consumer_groups_are_described_in_both_versions(node: GroupNode, version
     assert (topic.topic_name, topic.partitions) == ("orders", (0, 1, 2, 3))
     if version >= 1:
         assert one.member_type == 1
+    assert one.subscribed_topic_regex == ""
     assert nameless.error_code == E.INVALID_GROUP_ID
     assert classic.error_code == E.GROUP_ID_NOT_FOUND
     assert classic.error_message

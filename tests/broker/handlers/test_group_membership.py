@@ -18,6 +18,7 @@ from tests.group.world import subscription
 
 JOIN, HEARTBEAT, LEAVE, SYNC, CONSUMER = 11, 12, 13, 14, 68
 E = ErrorCode
+NAMES = {"protocol_type": "consumer", "protocol_name": "range"}
 
 
 @pytest.fixture
@@ -55,6 +56,7 @@ def member(node: GroupNode, version: int = 9) -> Any:
         generation_id=answer.generation_id,
         member_id=answer.member_id,
         assignments=[{"member_id": answer.member_id, "assignment": b"yours"}],
+        **(NAMES if version >= 5 else {}),
     )
     assert synced.assignment == b"yours"
     return answer
@@ -96,10 +98,13 @@ def test_a_static_member_is_named_after_its_instance(node: GroupNode) -> None:
 
 @pytest.mark.parametrize("version", range(6))
 def test_sync_is_refused_in_every_version(node: GroupNode, version: int) -> None:
-    answer = node.request(
-        sync_group, SYNC, version, group_id="g", generation_id=1, member_id="x", assignments=[]
-    )
+    body = {"group_id": "g", "generation_id": 1, "member_id": "x", "assignments": []}
+    names = NAMES if version >= 5 else {}
+    answer = node.request(sync_group, SYNC, version, **body, **names)
     assert (answer.error_code, answer.assignment) == (E.UNKNOWN_MEMBER_ID, b"")
+    if version >= 5:
+        nameless = node.request(sync_group, SYNC, version, **body)
+        assert nameless.error_code == E.INCONSISTENT_GROUP_PROTOCOL
 
 
 @pytest.mark.parametrize("version", range(5))

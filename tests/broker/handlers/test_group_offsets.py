@@ -142,6 +142,17 @@ def test_a_retention_time_of_old_clients_is_kept(node: GroupNode) -> None:
     assert one.expire_timestamp == node.clock.now() + 60_000
 
 
+def test_a_partition_that_is_not_there_is_answered_for_itself(node: GroupNode) -> None:
+    rows = [
+        {"partition_index": index, "committed_offset": 1, "committed_metadata": None}
+        for index in (99, 1)
+    ]
+    topics = [{"name": "orders", "partitions": rows}]
+    answer = node.request(offset_commit, COMMIT, 9, group_id="g", topics=topics)
+    errors = [one.error_code for one in answer.topics[0].partitions]
+    assert errors == [E.UNKNOWN_TOPIC_OR_PARTITION, E.NONE]
+
+
 def test_only_unknown_topics_ask_nobody(node: GroupNode) -> None:
     row = {"partition_index": 0, "committed_offset": 1, "committed_metadata": None}
     topics = [{"name": "nope", "partitions": [row]}]
