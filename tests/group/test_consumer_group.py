@@ -194,6 +194,24 @@ def test_a_request_that_makes_no_sense_is_invalid(world: World, changes: object)
     assert ConsumerClient(world).beat(**changes).error is ErrorCode.INVALID_REQUEST
 
 
+def test_who_subscribes_to_nothing_yet_changes_nothing_for_the_others(world: World) -> None:
+    client = ConsumerClient(world)
+    client.beat()
+    idle = ConsumerClient(world, topics=())
+    assert idle.beat().reply.member_epoch == 2
+    assert idle.told == {}
+    assert client.beat().reply.assignment is None
+    idle.beat(subscribed_topics=("orders",))
+    assert world.group().epoch == 3
+
+
+def test_a_first_member_that_subscribes_to_nothing_is_a_member(world: World) -> None:
+    idle = ConsumerClient(world, topics=())
+    assert idle.beat().reply.member_epoch == 1
+    world.restart()
+    assert idle.beat().reply.member_epoch == 1
+
+
 def test_an_assignor_we_do_not_have_is_refused(world: World) -> None:
     client = ConsumerClient(world, assignor="sticky")
     assert client.beat().error is ErrorCode.UNSUPPORTED_ASSIGNOR

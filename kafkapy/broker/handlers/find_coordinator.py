@@ -38,7 +38,7 @@ def handle(node: "Node", call: Call) -> Answer:
     if call.version < 4:
         return _single(_find(node, call, key_type, call.body.key))
     rows = [(key, _find(node, call, key_type, key)) for key in call.body.coordinator_keys]
-    return {"throttle_time": 0, "coordinators": [_row(key, found) for key, found in rows]}
+    return {"throttle_time": 0, "coordinators": [_row(key, key_type, found) for key, found in rows]}
 
 
 def _find(node: "Node", call: Call, key_type: int, key: str) -> _Found:
@@ -75,12 +75,13 @@ def _single(found: _Found) -> dict[str, Any]:
     }
 
 
-def _row(key: str, found: _Found) -> dict[str, Any]:
+def _row(key: str, key_type: int, found: _Found) -> dict[str, Any]:
+    """Only a kind of key that nobody knows is explained, as by Kafka."""
     return {
         "key": key,
         "node_id": found.node_id,
         "host": found.host,
         "port": found.port,
         "error_code": found.error,
-        "error_message": ERROR_MESSAGES[found.error],
+        "error_message": "" if key_type in _TOPICS else ERROR_MESSAGES[found.error],
     }

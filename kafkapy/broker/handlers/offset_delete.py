@@ -1,4 +1,4 @@
-"""OffsetDelete, v0."""
+"""OffsetDelete, v0. Partitions that are not there are answered for themselves."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ def handle(node: "Node", call: Call) -> Answer:
         for topic in body.topics
         if topic.name in known
         for one in topic.partitions
+        if one.partition_index in known[topic.name].partitions
     )
 
     def translate(reply: Any) -> Fields:

@@ -53,10 +53,10 @@ def adopt_profile(draft: ConsumerDraft, standing: Profile | None, profile: Profi
         regexes.check_regex(profile.subscribed_regex)
     draft.write(profile_record(draft.group_id, profile))
     regexes.forget_unused(draft)
+    before = standing or Profile(profile.member_id)
     return (
-        standing is None
-        or standing.subscribed_topics != profile.subscribed_topics
-        or standing.subscribed_regex != profile.subscribed_regex
+        before.subscribed_topics != profile.subscribed_topics
+        or before.subscribed_regex != profile.subscribed_regex
     )
 
 

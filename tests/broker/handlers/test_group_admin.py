@@ -89,6 +89,7 @@ def test_other_kinds_of_keys_are_invalid(version: int, key_type: int, key: str) 
         find_coordinator, FIND, version, key_type=key_type, coordinator_keys=[key]
     )
     assert answer.coordinators[0].error_code == E.INVALID_REQUEST
+    assert bool(answer.coordinators[0].error_message) == (key_type == 9)
 
 
 def test_share_partitions_have_keys_of_their_own() -> None:
