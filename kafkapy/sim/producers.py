@@ -19,6 +19,7 @@ from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
 from kafkapy.protocol.compression import Codec
 from kafkapy.sim.promises import NUMBER_HEADER, BrokenPromise, PartitionPromises, Sent
+from kafkapy.sim.topic_facts import TopicFacts
 from kafkapy.sim.wire import HungUp, Pending
 from kafkapy.sim.world import World
 
@@ -44,9 +45,16 @@ class SentBatch:
     promises: PartitionPromises
     records: Sequence[Sent]
     data: bytes
-    acks: int
     may_be_refused: bool
     attempts: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    """A request on its way: its batches by (topic name or id, partition)."""
+
+    batches: dict[tuple[object, int], SentBatch]
+    answer: Any = None
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +72,7 @@ class Producer:
     in_flight: dict[PartitionPromises, deque[SentBatch]] = field(
         default_factory=lambda: defaultdict(deque)
     )
+    _requests: deque[_Request] = field(default_factory=deque)
 
     @property
     def is_idempotent(self) -> bool:
@@ -83,84 +92,103 @@ class Producer:
         self.is_outdated = False
         self.sequences.clear()
         self.in_flight.clear()
+        self._requests.clear()
 
-    def send(
+    def prepare(
         self,
-        world: World,
         promises: PartitionPromises,
         records: Sequence[Sent],
         *,
-        codec: Codec = Codec.NONE,
-        acks: int = -1,
-        by_id: bool = False,
-        may_be_refused: bool = False,
-    ) -> None:
+        codec: Codec,
+        may_be_refused: bool,
+    ) -> SentBatch:
+        """A batch with the next sequence numbers, to be sent now."""
         sequence = -1
         if self.is_idempotent:
             sequence = self.sequences[promises]
             self.sequences[promises] = (sequence + len(records)) % 2**31
         for record in records:
             promises.sent[record.number] = record
-        batch = SentBatch(
-            promises,
-            records,
-            build_batch(
-                [_new_record(record) for record in records],
-                codec=codec,
-                producer_id=self.producer_id,
-                producer_epoch=self.producer_epoch,
-                base_sequence=sequence,
-            ),
-            acks,
-            may_be_refused,
+        data = build_batch(
+            [_new_record(record) for record in records],
+            codec=codec,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            base_sequence=sequence,
         )
+        batch = SentBatch(promises, records, data, may_be_refused)
         self.in_flight[promises].append(batch)
-        self._send(world, batch, by_id=by_id)
-        if acks == 0:
-            self._close(batch)
+        return batch
 
     def resend(self, world: World) -> None:
         """After a death: idempotent batches that nobody answered, in their order."""
+        self._requests.clear()
         for promises, batches in list(self.in_flight.items()):
             if not self.is_idempotent or self.is_gone(promises):
                 batches.clear()
                 continue
             for batch in list(batches):
-                self._send(world, batch, by_id=False)
+                self.send(world, [batch], acks=-1, by_id=False)
 
-    def _send(self, world: World, batch: SentBatch, *, by_id: bool) -> None:
-        batch.attempts += 1
-        topic = batch.promises.topic
-        for record in batch.records:
-            record.era = topic.era
-        named: dict[str, Any] = {"topic_id": topic.topic_id} if by_id else {"name": topic.name}
-        partition = {"index": batch.promises.index, "records": batch.data}
-        world.send(
-            ApiKey.PRODUCE,
-            {
-                "transactional_id": None,
-                "acks": batch.acks,
-                "timeout": _TIMEOUT_MS,
-                "topic_data": [{**named, "partition_data": [partition]}],
-            },
-            version=None if by_id else _BY_NAME,
-            then=lambda pending: self._answered(batch, pending),
-        )
-
-    def _answered(self, batch: SentBatch, pending: Pending) -> None:
-        if isinstance(pending.answer, HungUp):  # acks=0 has no other way to say no
-            batch.promises.require(
-                batch.may_be_refused or self.may_be_refused(batch.promises),
-                f"hung up: {pending.answer}",
+    def send(self, world: World, batches: Sequence[SentBatch], *, acks: int, by_id: bool) -> None:
+        """One request; at most one batch for each partition."""
+        topics: dict[TopicFacts, list[dict[str, Any]]] = defaultdict(list)
+        for batch in batches:
+            topic = batch.promises.topic
+            batch.attempts += 1
+            for record in batch.records:
+                record.era = topic.era
+            topics[topic].append({"index": batch.promises.index, "records": batch.data})
+        body = {
+            "transactional_id": None,
+            "acks": acks,
+            "timeout": _TIMEOUT_MS,
+            "topic_data": [
+                {
+                    **({"topic_id": topic.topic_id} if by_id else {"name": topic.name}),
+                    "partition_data": partitions,
+                }
+                for topic, partitions in topics.items()
+            ],
+        }
+        version = None if by_id else _BY_NAME
+        if acks == 0:
+            world.send(
+                ApiKey.PRODUCE, body, version=version, then=lambda end: self._hung_up(batches, end)
             )
+            for batch in batches:
+                self._close(batch)
             return
-        (answer,) = pending.answer.responses[0].partition_responses
+        request = _Request({_place(batch, by_id=by_id): batch for batch in batches})
+        self._requests.append(request)
+
+        def answered(pending: Pending) -> None:
+            request.answer = pending.answer
+            self._take_answers()
+
+        world.send(ApiKey.PRODUCE, body, version=version, then=answered)
+
+    def _take_answers(self) -> None:
+        """In the order of the requests, as a connection gives them."""
+        while self._requests and self._requests[0].answer is not None:
+            request = self._requests.popleft()
+            for topic in request.answer.responses:
+                for answer in topic.partition_responses:
+                    named = topic.topic_id if hasattr(topic, "topic_id") else topic.name
+                    self._answered(request.batches.pop((named, answer.index)), answer)
+            assert not request.batches, ("never answered", request)
+
+    def _hung_up(self, batches: Sequence[SentBatch], pending: Pending) -> None:
+        """acks=0 has no other way to say no, and does not say to what."""
+        assert isinstance(pending.answer, HungUp), pending.answer
+        first = batches[0].promises
+        allowed = any(one.may_be_refused or self.may_be_refused(one.promises) for one in batches)
+        first.require(allowed, f"hung up: {pending.answer}")
+
+    def _answered(self, batch: SentBatch, answer: Any) -> None:
         code = ErrorCode(answer.error_code)
         promises = batch.promises
         if code is ErrorCode.NONE:
-            if self.is_idempotent:
-                oldest = self.in_flight[promises][0]
-                promises.require(oldest is batch, f"{self.name} is answered out of order")
             promises.acknowledged(batch.records, answer.base_offset)
         elif code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and _is_there(batch):
             pass  # a snapshot of producers remembers one batch of each, and this is older
@@ -177,7 +205,14 @@ class Producer:
 
     def _close(self, batch: SentBatch) -> None:
         """Nobody waits for this batch any more."""
-        self.in_flight[batch.promises].remove(batch)
+        batches = self.in_flight[batch.promises]
+        if batch in batches:
+            batches.remove(batch)
+
+
+def _place(batch: SentBatch, *, by_id: bool) -> tuple[object, int]:
+    topic = batch.promises.topic
+    return (topic.topic_id if by_id else topic.name), batch.promises.index
 
 
 def _is_there(batch: SentBatch) -> bool:

@@ -11,7 +11,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.compression import Codec
 from kafkapy.sim.administration import Administration
 from kafkapy.sim.audit import begin_idempotence
-from kafkapy.sim.producers import Producer
+from kafkapy.sim.producers import Producer, SentBatch
 from kafkapy.sim.promises import PartitionPromises, Sent
 from kafkapy.sim.reading import Fetched, fetch
 from kafkapy.sim.rng import SimRng
@@ -22,6 +22,8 @@ from kafkapy.sim.world import World
 
 _MOST_RECORDS: Final = 12
 _MOST_PRODUCERS: Final = 6
+# How many partitions a request writes to.
+_PARTITIONS: Final = ((70, 1), (20, 2), (10, 4))
 _HOUR_MS: Final = 60 * 60 * 1000
 # Per record beside its value: offsets, lengths, key, header.
 _OVERHEAD_BYTES: Final = 60
@@ -83,37 +85,33 @@ class Workload:
         partitions = self._clients.all_partitions()
         if not partitions:
             return
-        for _ in range(self._rng.between(1, 4)):
-            producer = self._rng.choice(self._clients.producers)
-            promises = self._rng.choice(partitions)
-            if producer.may_send(promises):
-                self._send_batch(producer, promises)
+        rng = self._rng
+        for _ in range(rng.between(1, 4)):
+            producer = rng.choice(self._clients.producers)
+            acks = -1 if producer.is_idempotent else rng.choice((-1, -1, 1, 1, 0))
+            chosen = {rng.choice(partitions): None for _ in range(rng.weighted(_PARTITIONS))}
+            batches = [self._batch(producer, one) for one in chosen if producer.may_send(one)]
+            if batches:
+                producer.send(self._world, batches, acks=acks, by_id=rng.chance(30))
 
-    def _send_batch(self, producer: Producer, promises: PartitionPromises) -> None:
+    def _batch(self, producer: Producer, promises: PartitionPromises) -> SentBatch:
         rng = self._rng
         is_odd = not producer.is_idempotent and rng.chance(4)
         records = [
-            self._record(promises.topic, is_odd=is_odd, count=_MOST_RECORDS)
+            self._record(promises.topic, is_odd=is_odd)
             for _ in range(rng.magnitude(1, _MOST_RECORDS))
         ]
         self._clients.records_sent += len(records)
-        producer.send(
-            self._world,
-            promises,
-            records,
-            codec=rng.choice((Codec.NONE, *Codec)),
-            acks=-1 if producer.is_idempotent else rng.choice((-1, -1, 1, 1, 0)),
-            by_id=rng.chance(30),
-            may_be_refused=is_odd,
-        )
+        codec = rng.choice((Codec.NONE, *Codec))
+        return producer.prepare(promises, records, codec=codec, may_be_refused=is_odd)
 
-    def _record(self, topic: TopicFacts, *, is_odd: bool, count: int) -> Sent:
+    def _record(self, topic: TopicFacts, *, is_odd: bool) -> Sent:
         """`is_odd`: may be without a key where one is needed, or from a far future."""
         rng, clients = self._rng, self._clients
         now = self._world.clock.now()
         clients.next_number += 1
         key = b"key-%d" % rng.below(12)
-        length = rng.magnitude(0, LARGEST_BATCH_BYTES // count - _OVERHEAD_BYTES)
+        length = rng.magnitude(0, LARGEST_BATCH_BYTES // _MOST_RECORDS - _OVERHEAD_BYTES)
         value: bytes | None = rng.bytes(length // 2 + 1) * 2
         if topic.was_compacted and rng.chance(15):
             value = None
@@ -170,7 +168,7 @@ class Workload:
                     (60, rng.below(100)),
                     (25, rng.below(5_000)),
                     (12, rng.below(60_000)),
-                    (3, rng.below(2 * _HOUR_MS)),
+                    (3, rng.below(_HOUR_MS // 3)),
                 )
             )
         )
