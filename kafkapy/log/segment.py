@@ -320,7 +320,7 @@ class Segment:
         """(position, header, bytes) of each whole batch from the one at `position` on."""
         wanted = _WALK_BYTES
         while position < self.size:
-            chunk = memoryview(self.file.read(position, wanted))
+            chunk = memoryview(self.file.read(position, min(wanted, self.size - position)))
             end = 0
             for at, header in batches(chunk):
                 end = at + header.size
