@@ -1,0 +1,317 @@
+"""Opening a partition directory: what was half done, what can be believed, what is checked."""
+
+from zlib import crc32
+
+import pytest
+
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.log.config import LogConfig
+from kafkapy.log.partition_log import PartitionLog
+from kafkapy.log.segment import Segment
+from kafkapy.protocol.batch import NewRecord, build_batch, read_header
+from kafkapy.protocol.control_records import build_marker
+from tests.log.support import TOPIC_ID, Home, append, batch, files, offsets
+
+CONFIG = LogConfig(
+    segment_bytes=len(batch(1, size=200)) * 3, index_interval_bytes=100, retention_ms=-1
+)
+
+
+@pytest.fixture
+def home() -> Home:
+    return Home()
+
+
+def _killed(home: Home, records: int = 10) -> PartitionLog:
+    """Three records to a segment; then the process dies, with all of it in the files."""
+    log = home.open(CONFIG)
+    for i in range(records):
+        append(log, size=200, timestamp=1000 + i)
+    log.abandon()
+    return log
+
+
+def _file(home: Home, base_offset: int, suffix: str = ".log") -> str:
+    return f"{home.path}/{base_offset:020d}{suffix}"
+
+
+def _damage(home: Home, base_offset: int, position: int) -> None:
+    path = _file(home, base_offset)
+    data = bytearray(home.disk.read_file(path))
+    data[position] ^= 0xFF
+    home.disk.write_file(path, bytes(data))
+
+
+def test_a_new_directory_begins_at_the_log_start(home: Home) -> None:
+    log = home.open(log_start_offset=42)
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (42, 42, 42)
+    assert home.disk.exists(_file(home, 42))
+
+
+def test_after_a_kill_everything_is_there(home: Home) -> None:
+    _killed(home)
+    log = home.open(CONFIG)
+    assert offsets(log) == list(range(10))
+    assert log.recovered.checked_segments == 4
+    assert not log.recovered.is_notable
+
+
+def test_what_is_below_the_recovery_point_is_believed(home: Home) -> None:
+    _killed(home)
+    _damage(home, 0, 100)
+    log = home.open(CONFIG, recovery_point=4)
+    assert log.log_end_offset == 10
+    assert log.recovered.checked_segments == 3
+
+
+def test_a_bad_batch_ends_the_log(home: Home) -> None:
+    killed = _killed(home)
+    size = killed.segments.first.batch_size(0)
+    killed.abandon()
+    _damage(home, 3, size + 100)
+    log = home.open(CONFIG)
+    assert offsets(log) == [0, 1, 2, 3]
+    assert log.recovered.truncated_bytes == 2 * size
+    assert log.recovered.removed_segments == 2
+    assert log.recovered.is_notable
+    assert sorted(name for name in home.disk.list(home.path) if name.endswith(".log")) == [
+        f"{base:020d}.log" for base in (0, 3)
+    ]
+    assert append(log) == 4
+
+
+@pytest.mark.parametrize("tail", [b"\0", bytes(100), bytes(5000), b"\xff" * 80, b"x" * 13])
+def test_what_a_crash_left_behind_the_last_batch_is_cut_off(home: Home, tail: bytes) -> None:
+    _killed(home, 2)
+    file = home.disk.open(_file(home, 0))
+    size = file.size
+    file.append([tail])
+    file.close()
+    log = home.open(CONFIG)
+    assert offsets(log) == [0, 1]
+    assert home.disk.size(_file(home, 0)) == size
+    assert log.recovered.truncated_bytes == len(tail)
+
+
+def test_messages_of_long_ago_are_not_cut_off_but_refused(home: Home) -> None:
+    """Magic 1: not ours to read, and not ours to destroy."""
+    body = b"\x01\x00" + bytes(8) + b"\xff\xff\xff\xff" + b"\x00\x00\x00\x05hello"
+    message = crc32(body).to_bytes(4) + body
+    old = (0).to_bytes(8) + len(message).to_bytes(4) + message
+    home.disk.make_directory(home.path)
+    home.disk.write_file(_file(home, 0), old + bytes(61))
+    with pytest.raises(DiskFailed, match="message format 1 is not supported"):
+        home.open(CONFIG)
+    assert home.disk.read_file(_file(home, 0)) == old + bytes(61)
+
+
+def test_offsets_that_go_back_end_the_log(home: Home) -> None:
+    log = home.open(CONFIG)
+    append(log)
+    append(log)
+    log.abandon()
+    file = home.disk.open(_file(home, 0))
+    file.append([batch(1, base_offset=1)])
+    file.close()
+    assert offsets(home.open(CONFIG)) == [0, 1]
+
+
+def test_a_segment_behind_a_hole_is_the_end_of_another_story(home: Home) -> None:
+    """The tail of the segment before was lost, exactly between two batches."""
+    killed = _killed(home, 5)
+    size = killed.segments.first.batch_size(0)
+    killed.abandon()
+    file = home.disk.open(_file(home, 0))
+    file.truncate(2 * size)
+    file.close()
+    log = home.open(CONFIG)
+    assert offsets(log) == [0, 1]
+    assert log.recovered.removed_segments == 1
+
+
+def test_in_a_compacted_log_holes_are_normal(home: Home) -> None:
+    config = LogConfig(segment_bytes=1000, cleanup_policy=frozenset({"compact"}))
+    log = home.open(config)
+    log.append_as_follower(batch(2, base_offset=0))
+    log.roll()
+    log.append_as_follower(batch(2, base_offset=10))
+    log.roll()
+    log.append_as_follower(batch(2, base_offset=30))
+    log.abandon()
+    again = home.open(config)
+    assert offsets(again) == [0, 1, 10, 11, 30, 31]
+
+
+def test_missing_indexes_are_made_anew(home: Home) -> None:
+    log = home.open(CONFIG)
+    for i in range(10):
+        append(log, size=200, timestamp=1000 + i)
+    log.abandon()
+    expected = files(home.disk, home.path)
+    for suffix in (".index", ".timeindex"):
+        home.disk.remove(_file(home, 0, suffix))
+    log = home.open(CONFIG, recovery_point=9)
+    assert log.recovered.rebuilt_indexes == 1
+    for suffix in (".index", ".timeindex"):
+        name = f"{0:020d}{suffix}"
+        assert files(home.disk, home.path)[name] == expected[name]
+
+
+def test_indexes_without_a_log_are_removed(home: Home) -> None:
+    _killed(home, 2)
+    home.disk.write_file(_file(home, 77, ".index"), b"")
+    home.open(CONFIG)
+    assert not home.disk.exists(_file(home, 77, ".index"))
+
+
+def test_what_was_to_be_deleted_is_deleted(home: Home) -> None:
+    _killed(home, 2)
+    for name in ("00000000000000000000.log.deleted", "00000000000000000003.snapshot.tmp"):
+        home.disk.write_file(f"{home.path}/{name}", b"x")
+    kept = "00000000000000000003-0000000001.checkpoint.deleted"
+    home.disk.write_file(f"{home.path}/{kept}", b"x")
+    home.open(CONFIG)
+    names = home.disk.list(home.path)
+    assert not [name for name in names if name.endswith((".deleted", ".tmp")) and name != kept]
+    assert kept in names
+
+
+# -- cleanings that were under way
+
+
+def _cleaned(home: Home, state: str) -> None:
+    """Segments 0 and 3 cleaned into one with the offsets 1 and 4."""
+    segment = Segment.create(home.disk, home.path, 0, home.clock.now(), state=state)
+    for offset in (1, 4, 5):
+        data = build_batch([NewRecord(value=b"kept", timestamp=1000)], base_offset=offset)
+        segment.append([data], [read_header(data)], 100)
+    segment.seal()
+    segment.close()
+
+
+def test_a_cleaning_that_was_not_done_leaves_no_trace(home: Home) -> None:
+    _killed(home)
+    _cleaned(home, ".cleaned")
+    assert offsets(home.open(CONFIG)) == list(range(10))
+    assert not [name for name in home.disk.list(home.path) if "cleaned" in name]
+
+
+def test_a_cleaning_that_was_done_takes_its_place(home: Home) -> None:
+    _killed(home)
+    _cleaned(home, ".swap")
+    log = home.open(CONFIG, recovery_point=9)
+    assert offsets(log) == [1, 4, 5, 6, 7, 8, 9]
+    assert not [name for name in home.disk.list(home.path) if "swap" in name]
+
+
+def test_a_swap_at_or_behind_an_unfinished_cleaning_is_void(home: Home) -> None:
+    _killed(home)
+    _cleaned(home, ".swap")
+    home.disk.write_file(_file(home, 0, ".log.cleaned"), b"")
+    assert offsets(home.open(CONFIG)) == list(range(10))
+
+
+def test_a_swap_whose_log_is_in_place_already_is_finished(home: Home) -> None:
+    _killed(home)
+    _cleaned(home, ".swap")
+    home.disk.rename(_file(home, 0, ".log.swap"), _file(home, 0))
+    for suffix in (".log", ".index", ".timeindex"):
+        home.disk.rename(_file(home, 3, suffix), _file(home, 3, f"{suffix}.deleted"))
+    assert offsets(home.open(CONFIG, recovery_point=9)) == [1, 4, 5, 6, 7, 8, 9]
+
+
+# -- log start, epochs, producers, topic id
+
+
+def test_a_log_that_ends_before_its_start_starts_over(home: Home) -> None:
+    _killed(home)
+    log = home.open(CONFIG, log_start_offset=50)
+    assert (log.log_start_offset, log.log_end_offset) == (50, 50)
+    assert [segment.base_offset for segment in log.segments] == [50]
+    assert log.latest_epoch == -1
+
+
+def test_epochs_are_what_the_batches_say(home: Home) -> None:
+    log = home.open(CONFIG)
+    for epoch in (0, 2, 2, 7):
+        append(log, leader_epoch=epoch)
+    log.abandon()
+    home.disk.write_file(f"{home.path}/leader-epoch-checkpoint", b"0\n2\n0 0\n9 2\n")
+    assert list(home.open(CONFIG).epochs) == [(0, 0), (2, 1), (7, 3)]
+
+
+def test_producers_are_replayed_with_their_transactions(home: Home) -> None:
+    log = home.open(CONFIG)
+    ids = {"producer_id": 5, "producer_epoch": 1}
+    log.append_as_follower(batch(2, base_offset=0, base_sequence=0, is_transactional=True, **ids))
+    marker = build_marker(
+        is_commit=False, coordinator_epoch=3, timestamp=1000, base_offset=2, **ids
+    )
+    log.append_as_follower(memoryview(marker))
+    log.append_as_follower(batch(1, base_offset=3, base_sequence=2, is_transactional=True, **ids))
+    log.abandon()
+    home.disk.remove(_file(home, 0, ".txnindex"))
+    again = home.open(CONFIG)
+    entry = again.producers.get(5)
+    assert entry is not None
+    assert (entry.last_sequence, entry.transaction_first_offset) == (2, 3)
+    assert again.aborted_transactions(0, 10) == [(5, 0)]
+    again.advance_high_watermark(4)
+    assert again.last_stable_offset == 3
+
+
+def test_the_topic_id_is_remembered_and_guarded(home: Home) -> None:
+    log = home.open(CONFIG, topic_id=TOPIC_ID)
+    assert log.topic_id == TOPIC_ID
+    log.abandon()
+    assert home.open(CONFIG).topic_id == TOPIC_ID
+    with pytest.raises(Refused) as refused:
+        home.open(CONFIG, topic_id=home.rng.uuid())
+    assert refused.value.code is ErrorCode.INCONSISTENT_TOPIC_ID
+
+
+# -- after a clean shutdown
+
+
+def test_a_clean_start_reads_nothing_of_the_log(home: Home) -> None:
+    log = home.open(CONFIG)
+    for i in range(10):
+        append(log, size=200, timestamp=1000 + i)
+    again = home.restart(log)
+    assert (again.log_end_offset, again.recovery_point) == (10, 9)
+    assert again.recovered.checked_segments == 0
+    for suffix in (".log", "index", "epoch"):
+        home.disk.fail("read", in_path=suffix, cause="read at a clean start")
+    again.abandon()
+    home.open(CONFIG, is_clean=True, recovery_point=10)
+
+
+def test_checkpoint_and_snapshot_that_disagree_are_not_believed(home: Home) -> None:
+    log = home.restart(_append_some(home))
+    log.abandon()
+    assert home.open(CONFIG, is_clean=True, recovery_point=4).log_end_offset == 5
+    assert home.open(CONFIG, is_clean=True, recovery_point=99).log_end_offset == 5
+
+
+def test_an_empty_active_segment_says_where_it_begins(home: Home) -> None:
+    log = _append_some(home)
+    log.roll()
+    again = home.restart(log)
+    assert again.log_end_offset == 5
+    assert append(again) == 5
+
+
+def test_the_high_watermark_is_kept_within_the_log(home: Home) -> None:
+    log = home.restart(_append_some(home))
+    log.abandon()
+    for given, kept in ((3, 3), (99, 5), (0, 0)):
+        log = home.open(CONFIG, is_clean=True, recovery_point=5, high_watermark=given)
+        assert log.high_watermark == kept
+        log.abandon()
+
+
+def _append_some(home: Home) -> PartitionLog:
+    log = home.open(CONFIG)
+    for _ in range(5):
+        append(log)
+    return log
