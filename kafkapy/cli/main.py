@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "topics": ("kafkapy.cli.topics", "list, describe, create, alter and delete topics"),
     "produce": ("kafkapy.cli.produce", "write lines of standard input to a topic"),
     "consume": ("kafkapy.cli.consume", "print the records of a topic"),
+    "groups": ("kafkapy.cli.groups", "list, describe, reset and delete consumer groups"),
     "dump-log": ("kafkapy.cli.dump_log", "print what is in the files of a log"),
 }
 

@@ -1,0 +1,297 @@
+"""`kafkapy groups`: list, describe with lag, reset offsets, delete."""
+
+import argparse
+import time
+from typing import Any, Final, NamedTuple
+
+from kafkapy.cli.client import DEFAULT_SERVER, Client, check
+from kafkapy.cli.main import Failed
+from kafkapy.cli.output import show
+from kafkapy.cli.reset_plan import Target, add_targets, new_offsets, target_of
+from kafkapy.core.errors import ErrorCode
+from kafkapy.group.embedded import read_assignment
+from kafkapy.protocol.api_keys import ApiKey
+
+_END: Final = -1
+_START: Final = -2
+_ATTEMPTS: Final = 25
+_PAUSE_SECONDS: Final = 0.2
+
+
+class _Member(NamedTuple):
+    member_id: str
+    client_id: str
+    host: str
+
+
+class _Described(NamedTuple):
+    """`owners` by (topic, partition)."""
+
+    kind: str
+    state: str
+    members: list[tuple[_Member, list[tuple[str, int]]]]
+
+    @property
+    def owners(self) -> dict[tuple[str, int], _Member]:
+        return {where: member for member, owned in self.members for where in owned}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(server=DEFAULT_SERVER, json=False)
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--server", metavar="HOST:PORT", help=f"default {DEFAULT_SERVER}")
+    common.add_argument("--json", action="store_true", help="one JSON object a line")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    lists = actions.add_parser("list", help="all groups, their kind and state", parents=[common])
+    lists.add_argument("--state", help="only these, for example empty,stable")
+    lists.add_argument("--type", help="only these, for example classic,consumer")
+    lists.set_defaults(run=_list)
+    describe = actions.add_parser(
+        "describe", help="lag of each partition and who owns it", parents=[common]
+    )
+    describe.add_argument("group")
+    describe.add_argument("--members", action="store_true", help="a line for each member")
+    describe.set_defaults(run=_describe)
+    reset = actions.add_parser(
+        "reset-offsets", help="where an inactive group goes on", parents=[common]
+    )
+    reset.add_argument("group")
+    reset.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        metavar="NAME[:0,1]",
+        help="these partitions only; may be repeated (default: all that are committed)",
+    )
+    add_targets(reset)
+    reset.add_argument("--dry-run", action="store_true", help="only show what would change")
+    reset.set_defaults(run=_reset)
+    delete = actions.add_parser("delete", help="groups and their offsets", parents=[common])
+    delete.add_argument("group", nargs="+")
+    delete.set_defaults(run=_delete)
+
+
+def _list(options: argparse.Namespace) -> int:
+    rows = {}
+    with Client(options.server) as client:
+        brokers = [f"{one.host}:{one.port}" for one in client.metadata([]).brokers]
+    for address in brokers:
+        with Client(address) as client:
+            answer = client.ask(
+                ApiKey.LIST_GROUPS,
+                {"states_filter": _words(options.state), "types_filter": _words(options.type)},
+            )
+            check(answer.error_code, "listing groups")
+            for one in answer.groups:
+                rows[one.group_id] = {
+                    "group": one.group_id,
+                    "type": one.group_type,
+                    "state": one.group_state,
+                    "protocol": one.protocol_type or None,
+                }
+    show([rows[name] for name in sorted(rows)], as_json=options.json, empty="no groups")
+    return 0
+
+
+def _describe(options: argparse.Namespace) -> int:
+    with _coordinator(options.server, options.group) as client:
+        group = _described(client, options.group)
+        committed = _committed(client, options.group)
+        ends = _offsets_at(client, {*committed, *group.owners}, _END)
+    if options.members:
+        show(_member_rows(group), as_json=options.json, empty="no members")
+        return 0
+    rows = []
+    for topic, partition in sorted({*committed, *group.owners}):
+        offset = committed.get((topic, partition))
+        end = ends.get((topic, partition))
+        member = group.owners.get((topic, partition))
+        rows.append(
+            {
+                "topic": topic,
+                "partition": partition,
+                "committed": offset,
+                "end": end,
+                "lag": None if offset is None or end is None else max(0, end - offset),
+                "member": None if member is None else member.member_id,
+                "client": None if member is None else member.client_id,
+                "host": None if member is None else member.host,
+            }
+        )
+    if not options.json:
+        print(f"{options.group}: {group.kind}, {group.state}, {len(group.members)} members")
+    show(rows, as_json=options.json, empty="no offsets")
+    return 0
+
+
+def _member_rows(group: _Described) -> list[dict[str, Any]]:
+    return [
+        {
+            "member": member.member_id,
+            "client": member.client_id,
+            "host": member.host,
+            "partitions": [f"{topic}-{partition}" for topic, partition in sorted(owned)],
+        }
+        for member, owned in group.members
+    ]
+
+
+def _reset(options: argparse.Namespace) -> int:
+    target: Target = target_of(options)
+    with _coordinator(options.server, options.group) as client:
+        committed = _committed(client, options.group)
+        wanted = _wanted(client, options.topic) or set(committed)
+        if not wanted:
+            raise Failed(f"group {options.group} has no offsets: name topics with --topic")
+        starts = _offsets_at(client, wanted, _START)
+        ends = _offsets_at(client, wanted, _END)
+        at_time = {} if target.timestamp is None else _offsets_at(client, wanted, target.timestamp)
+        chosen = new_offsets(target, wanted, committed, starts, ends, at_time)
+        if not options.dry_run:
+            _commit(client, options.group, chosen)
+    rows = [
+        {"topic": topic, "partition": partition, "from": committed.get(where), "to": chosen[where]}
+        for where in sorted(chosen)
+        for topic, partition in (where,)
+    ]
+    show(rows, as_json=options.json)
+    if options.dry_run and not options.json:
+        print("nothing was changed (--dry-run)")
+    return 0
+
+
+def _delete(options: argparse.Namespace) -> int:
+    for name in options.group:
+        with _coordinator(options.server, name) as client:
+            answer = client.ask(ApiKey.DELETE_GROUPS, {"groups_names": [name]})
+        check(answer.results[0].error_code, f"group {name}")
+    return 0
+
+
+# Asking
+
+
+def _coordinator(server: str, group: str) -> Client:
+    """A client of the broker that coordinates the group. The first question of all makes
+    the cluster create the topic that groups live in, which takes a moment."""
+    asked = {"key_type": 0, "coordinator_keys": [group]}
+    with Client(server) as client:
+        for _ in range(_ATTEMPTS):
+            found = client.ask(ApiKey.FIND_COORDINATOR, asked).coordinators[0]
+            if found.error_code != ErrorCode.COORDINATOR_NOT_AVAILABLE:
+                break
+            time.sleep(_PAUSE_SECONDS)
+    check(found.error_code, f"coordinator of group {group}", found.error_message or None)
+    return Client(f"{found.host}:{found.port}")
+
+
+def _described(client: Client, group: str) -> _Described:
+    answer = client.ask(
+        ApiKey.CONSUMER_GROUP_DESCRIBE,
+        {"group_ids": [group], "include_authorized_operations": False},
+    ).groups[0]
+    if answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        return _described_classic(client, group)
+    check(answer.error_code, f"group {group}", answer.error_message)
+    members = []
+    for one in answer.members:
+        owned = [
+            (topic.topic_name, partition)
+            for topic in one.assignment.topic_partitions
+            for partition in topic.partitions
+        ]
+        members.append((_Member(one.member_id, one.client_id, one.client_host), owned))
+    return _Described("consumer", answer.group_state, members)
+
+
+def _described_classic(client: Client, group: str) -> _Described:
+    answer = client.ask(
+        ApiKey.DESCRIBE_GROUPS, {"groups": [group], "include_authorized_operations": False}
+    ).groups[0]
+    check(answer.error_code, f"group {group}", answer.error_message)
+    members = []
+    for one in answer.members:
+        assignment = None
+        if answer.protocol_type == "consumer":
+            assignment = read_assignment(one.member_assignment)
+        owned = [
+            (topic.topic, partition)
+            for topic in (assignment.assigned_partitions if assignment else ())
+            for partition in topic.partitions
+        ]
+        members.append((_Member(one.member_id, one.client_id, one.client_host), owned))
+    return _Described("classic", answer.group_state, members)
+
+
+def _committed(client: Client, group: str) -> dict[tuple[str, int], int]:
+    answer = client.ask(
+        ApiKey.OFFSET_FETCH,
+        {"groups": [{"group_id": group, "topics": None}], "require_stable": False},
+    ).groups[0]
+    check(answer.error_code, f"group {group}")
+    return {
+        (topic.name, one.partition_index): one.committed_offset
+        for topic in answer.topics
+        for one in topic.partitions
+    }
+
+
+def _offsets_at(
+    client: Client, wanted: set[tuple[str, int]], timestamp: int
+) -> dict[tuple[str, int], int]:
+    """Of partitions that exist; a topic that is gone has no offsets."""
+    found = {}
+    existing = {topic.name for topic in client.metadata(None).topics}
+    for topic in sorted({name for name, _ in wanted} & existing):
+        indexes = [partition for name, partition in wanted if name == topic]
+        offsets = client.offsets(topic, dict.fromkeys(indexes, timestamp))
+        found.update({(topic, index): offset for index, offset in offsets.items()})
+    return found
+
+
+def _wanted(client: Client, given: list[str]) -> set[tuple[str, int]]:
+    wanted = set()
+    for one in given:
+        topic, _, listed = one.partition(":")
+        existing = client.partitions(topic)
+        chosen = existing
+        if listed:
+            if not all(number.strip().isdigit() for number in listed.split(",")):
+                raise Failed(f"--topic {one}: expected NAME:0,1,2")
+            chosen = [int(number) for number in listed.split(",")]
+        missing = sorted(set(chosen) - set(existing))
+        if missing:
+            raise Failed(f"topic {topic} has no partition {missing[0]}")
+        wanted |= {(topic, partition) for partition in chosen}
+    return wanted
+
+
+def _commit(client: Client, group: str, offsets: dict[tuple[str, int], int]) -> None:
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for (topic, partition), offset in offsets.items():
+        topics.setdefault(topic, []).append(
+            {
+                "partition_index": partition,
+                "committed_offset": offset,
+                "committed_leader_epoch": -1,
+                "committed_metadata": "",
+            }
+        )
+    answer = client.ask(
+        ApiKey.OFFSET_COMMIT,
+        {
+            "group_id": group,
+            "generation_id_or_member_epoch": -1,
+            "member_id": "",
+            "topics": [{"name": name, "partitions": rows} for name, rows in topics.items()],
+        },
+    )
+    for topic in answer.topics:
+        for one in topic.partitions:
+            if one.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
+                raise Failed(f"group {group} is active: stop its members first")
+            check(one.error_code, f"{topic.name}-{one.partition_index}")
+
+
+def _words(given: str | None) -> list[str]:
+    return [word.strip() for word in given.split(",")] if given else []

@@ -1,0 +1,89 @@
+"""Where `kafkapy groups reset-offsets` goes: one way of six, and what it comes to."""
+
+import argparse
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from kafkapy.cli.main import Failed
+
+Where = tuple[str, int]
+
+
+class Target(NamedTuple):
+    """Exactly one of them is set."""
+
+    is_earliest: bool = False
+    is_latest: bool = False
+    is_current: bool = False
+    offset: int | None = None
+    shift_by: int | None = None
+    timestamp: int | None = None
+
+
+def add_targets(parser: argparse.ArgumentParser) -> None:
+    ways = parser.add_mutually_exclusive_group(required=True)
+    ways.add_argument("--to-earliest", action="store_true")
+    ways.add_argument("--to-latest", action="store_true")
+    ways.add_argument("--to-current", action="store_true", help="within the log as it is now")
+    ways.add_argument("--to-offset", type=int, metavar="N")
+    ways.add_argument("--shift-by", type=int, metavar="N", help="back if negative (--shift-by=-5)")
+    ways.add_argument("--to-datetime", metavar="ISO", help="for example 2026-11-18T12:00:00+01:00")
+    ways.add_argument("--by-duration", type=float, metavar="SECONDS", help="that long ago")
+
+
+def target_of(options: argparse.Namespace) -> Target:
+    timestamp = None
+    if options.to_datetime is not None:
+        timestamp = _timestamp(options.to_datetime)
+    elif options.by_duration is not None:
+        past = datetime.now(UTC) - timedelta(seconds=options.by_duration)
+        timestamp = round(past.timestamp() * 1000)
+    return Target(
+        options.to_earliest,
+        options.to_latest,
+        options.to_current,
+        options.to_offset,
+        options.shift_by,
+        timestamp,
+    )
+
+
+def new_offsets(
+    target: Target,
+    wanted: Iterable[Where],
+    committed: Mapping[Where, int],
+    starts: Mapping[Where, int],
+    ends: Mapping[Where, int],
+    at_time: Mapping[Where, int],
+) -> dict[Where, int]:
+    """Held within what the log has; partitions that are gone are left out."""
+    chosen = {}
+    for where in wanted:
+        if where not in starts or where not in ends:
+            continue
+        start, end = starts[where], ends[where]
+        current = committed.get(where, start)
+        if target.is_earliest:
+            offset = start
+        elif target.is_latest:
+            offset = end
+        elif target.offset is not None:
+            offset = target.offset
+        elif target.shift_by is not None:
+            offset = current + target.shift_by
+        elif target.timestamp is not None:
+            # No record is that young: go on with what comes next.
+            offset = at_time[where] if at_time.get(where, -1) >= 0 else end
+        else:
+            offset = current
+        chosen[where] = max(start, min(offset, end))
+    return chosen
+
+
+def _timestamp(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Failed(f"--to-datetime {text}: expected ISO 8601") from None
+    return round(moment.timestamp() * 1000)
