@@ -3,10 +3,13 @@
     world.power.cut_after(17) --> 17 changes and flushes happen --> PowerCut out of the 18th
 
 PowerCut flies through whatever the node is doing, up to whoever turns the clock. Until
-`restore` every further change raises it again: a dead node writes nothing.
+`restore` every further change raises it again: a dead node writes nothing. What is left of
+it (a generator that is collected later, and cleans up) has a `DiskOfALife` that is over.
 """
 
-from kafkapy.sim.disk import Interrupted
+from typing import Any
+
+from kafkapy.sim.disk import Interrupted, SimDisk
 from kafkapy.sim.journal import Trace
 from kafkapy.sim.rng import SimRng
 
@@ -53,3 +56,18 @@ class Power:
             self._trace.note("cut", kind, path, through)
             raise PowerCut(f"{kind} {path}", through)
         self._trace.note("disk", kind, path, size)
+
+
+class DiskOfALife:
+    """The seam `Disk`, for as long as one node lives; nothing happens after that."""
+
+    def __init__(self, disk: SimDisk) -> None:
+        self._disk = disk
+        self.is_over = False
+
+    def __getattr__(self, name: str) -> Any:
+        return _nothing if self.is_over else getattr(self._disk, name)
+
+
+def _nothing(*_: object, **__: object) -> None:
+    pass

@@ -9,17 +9,17 @@ does.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.node import Node
-from kafkapy.core.seams import Callback
+from kafkapy.core.seams import Callback, Disk
 from kafkapy.core.time import later
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.clock import SimClock
 from kafkapy.sim.disk import SimDisk
 from kafkapy.sim.journal import RecordingJournal, Trace
-from kafkapy.sim.power import Power
+from kafkapy.sim.power import DiskOfALife, Power
 from kafkapy.sim.rng import SimRng
 from kafkapy.sim.wire import OnAnswer, Pending, Wire, latest_version
 
@@ -74,6 +74,7 @@ class World:
         self.is_serving = False
         self.boots = 0
         self.disk_latency_ms = 0
+        self._life = DiskOfALife(self.disk)
         self._wire: Wire | None = None
         self._node_rng = self.rng.fork("node")
         self._tears = self.rng.fork("tears")
@@ -92,9 +93,10 @@ class World:
         self.boots += 1
         self.trace.note("start", self.boots)
         self.journal = RecordingJournal(self.trace)
+        self._life = DiskOfALife(self.disk)
         self.node = Node(
             config=BrokerConfig(self.settings),
-            disk=self.disk,
+            disk=cast(Disk, self._life),
             clock=self.clock,
             rng=self._node_rng,
             journal=self.journal,
@@ -130,6 +132,7 @@ class World:
         self.is_serving = True
 
     def _gone(self) -> None:
+        self._life.is_over = True
         self.node = None
         self._wire = None
         self.is_serving = False

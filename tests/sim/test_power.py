@@ -5,7 +5,7 @@ import pytest
 from kafkapy.sim.clock import SimClock
 from kafkapy.sim.disk import SimDisk
 from kafkapy.sim.journal import Trace
-from kafkapy.sim.power import Power, PowerCut
+from kafkapy.sim.power import DiskOfALife, Power, PowerCut
 from kafkapy.sim.rng import SimRng
 
 
@@ -52,3 +52,12 @@ def test_nothing_is_cut_unasked() -> None:
     for number in range(100):
         disk.write_file(f"/d/{number}", b"")
     assert power.changes == 100
+
+
+def test_what_is_left_of_a_life_reaches_the_disk_no_more() -> None:
+    disk, _ = _disk()
+    life = DiskOfALife(disk)
+    life.write_file("/d/a", b"")
+    life.is_over = True
+    life.remove("/d/a")
+    assert disk.list("/d") == ["a"]
