@@ -76,6 +76,13 @@ ROWS: tuple[Row, ...] = (
         figures=("p50", "p99", "p999"),
     ),
     Row(
+        "heartbeats",
+        "heartbeats of a consumer group of 500, 32 connections",
+        "heartbeats",
+        {"members": 500, "connections": 32, "seconds": 10},
+        quick=True,
+    ),
+    Row(
         "fsync",
         "fsync before the acknowledgement, 32 connections",
         "one_record",

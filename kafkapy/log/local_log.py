@@ -28,7 +28,8 @@ from kafkapy.log.segment import Segment
 
 class LocalLog:
     """`on_disk_failed` hears of failures that no caller is waiting for,
-    `on_recovery_point_lowered` before anything is cut off, `on_truncated` after it."""
+    `on_recovery_point_lowered` before anything is cut off, `on_truncated` after it,
+    `on_replacing` before segments are replaced by ones with gaps."""
 
     __slots__ = (
         "_clock",
@@ -53,6 +54,7 @@ class LocalLog:
         "log_start_offset",
         "on_disk_failed",
         "on_recovery_point_lowered",
+        "on_replacing",
         "on_truncated",
         "recovered",
         "segments",
@@ -88,6 +90,7 @@ class LocalLog:
         self.high_watermark = min(max(high_watermark, self.log_start_offset), self.log_end_offset)
         self.on_disk_failed: Flushed = _nothing
         self.on_recovery_point_lowered: Callback = _do_nothing
+        self.on_replacing: Callback = _do_nothing
         self.on_truncated: Callback = _do_nothing
         self._epochs = loaded.epochs
         self._producers = loaded.producers
@@ -98,7 +101,7 @@ class LocalLog:
         self._truncations = 0
         # Sealed segments whose index files may not be on the disk yet, ascending.
         self._unflushed: list[Segment] = []
-        if not opening.is_clean:
+        if not loaded.recovered.is_clean:
             self._unflushed = self.segments.starting_at(loaded.recovery_point)[:-1]
         self.is_closed = False
         self._is_topic_id_saved = True
@@ -252,6 +255,8 @@ class LocalLog:
 
     def replace_segments(self, new: Sequence[Segment], old: Sequence[Segment]) -> None:
         """Put cleaned segments (sealed, flushed, state ".cleaned") in the place of `old`."""
+        # What is below the recovery point may have gaps, what is above it may not.
+        self.on_replacing()
         for segment in reversed(new):
             segment.rename(".swap")
         self._replace(new, old)

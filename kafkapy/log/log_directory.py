@@ -224,6 +224,7 @@ class LogDirectory:
     def _watch(self, log: PartitionLog) -> None:
         log.on_disk_failed = self.report
         log.on_recovery_point_lowered = self.recovery_points.write_now
+        log.on_replacing = self.recovery_points.write_now
         log.on_truncated = lambda: self.cleaner.truncated(
             log.topic_partition, log.segments.active.base_offset
         )

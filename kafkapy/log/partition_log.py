@@ -173,6 +173,7 @@ class PartitionLog(LocalLog):
     def append_as_follower(self, records: memoryview) -> AppendInfo:
         """Append what the leader sent, as it is. A last batch that is cut off is ignored,
         and so is what is here already. Corrupt: the leader must be asked again."""
+        self._begin_at_whole_batch(records)
         first_offset = expected = self.log_end_offset
         headers: list[BatchHeader] = []
         start = end = 0
@@ -193,6 +194,21 @@ class PartitionLog(LocalLog):
         return AppendInfo(
             first_offset, self.log_end_offset - 1, NO_TIMESTAMP, self.log_start_offset
         )
+
+    def _begin_at_whole_batch(self, records: memoryview) -> None:
+        """The leader's log start may be in the middle of a batch (DeleteRecords); a follower
+        that begins there gets all of that batch, and its first segment begins with it."""
+        start = self.log_start_offset
+        if self.log_end_offset != start:
+            return
+        _, first = next(batches(records), (0, None))
+        if first is None or not first.base_offset < start <= first.last_offset:
+            return
+        if crc_is_valid(records, 0, first):
+            self.truncate_fully_and_start_at(first.base_offset)
+            self._append([records[: first.size]], [first], first.size, self._clock.now())
+            self.advance_high_watermark(start)
+            self.advance_log_start_offset(start)
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
         """A new leader's epoch begins, even before it has written anything."""

@@ -116,8 +116,14 @@ def load(opening: Opening) -> Loaded:
         recovered=recovered,
     )
     if opening.is_clean:
-        loaded.log_end_offset = _clean_end(opening, loaded)
-    else:
+        try:
+            loaded.log_end_offset = _clean_end(opening, loaded)
+        except Corrupt:
+            # Not as it was left. What was sealed before is believed still.
+            base_offset = loaded.segments.active.base_offset
+            opening = replace(opening, is_clean=False, recovery_point=base_offset)
+            loaded.recovered = replace(recovered, is_clean=False)
+    if not opening.is_clean:
         _recover(opening, loaded)
     if loaded.log_end_offset < loaded.log_start_offset:
         _start_over(opening, loaded)
@@ -294,11 +300,15 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
     # Epochs from here on are what the batches say: the file may be ahead of the log, or
     # tell of a truncation that did not last.
     epochs.truncate_from_end(start)
-    snapshots.remove_above(start)  # they are made anew on the way
     expected = start
     checked_bytes = truncated_bytes = 0
     for count, segment in enumerate(unchecked):
-        is_gap = segment.base_offset > expected and not opening.config.is_compacted
+        # Where anything was ever compacted a gap may be the cleaner's. Ours are below the
+        # recovery point; the topic may have changed its policy since.
+        is_gap = (
+            segment.base_offset > max(expected, opening.recovery_point)
+            and not opening.config.is_compacted
+        )
         if segment.base_offset < expected or is_gap:
             # The end of the segment before was lost (between two batches), or is back after
             # a truncation that did not last.
@@ -306,7 +316,7 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
             break
         expected = max(expected, segment.base_offset)
         if expected > loaded.log_start_offset:
-            snapshots.take(producers, expected)
+            snapshots.take_missing(producers, expected)
         before = segment.size
         expected = recover_segment(segment, opening.config, expected, epochs, producers)
         checked_bytes += before

@@ -6,7 +6,7 @@ A snapshot is taken at every roll (named after the new segment's base) and when 
 closed. One that is lost or torn costs a longer replay, nothing else. FORMATS 1.10, 3.3.
 """
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Iterable
 
 from kafkapy.core.errors import Corrupt
@@ -35,7 +35,13 @@ class ProducerSnapshots:
     def take(self, producers: ProducerStates, offset: int) -> None:
         """Write the snapshot at `offset`, unless there is a later one. Not flushed: a torn
         one is known by its CRC. Not later either: it must not outlive a truncation."""
-        if offset <= self.latest:
+        if offset > self.latest:
+            self.take_missing(producers, offset)
+
+    def take_missing(self, producers: ProducerStates, offset: int) -> None:
+        """As `take`, but between others: one that is there knows more than a replay of what
+        compaction left."""
+        if offset in self.offsets:
             return
         self._unlink(offset)
         file = self._disk.open(self._path(offset), create=True)
@@ -43,7 +49,7 @@ class ProducerSnapshots:
             file.append([encode_snapshot(list(producers.active()))])
         finally:
             file.close()
-        self.offsets.append(offset)
+        insort(self.offsets, offset)
 
     def flush_latest(self, then: Flushed) -> None:
         if not self.offsets:

@@ -192,6 +192,16 @@ def test_a_follower_refuses_what_does_not_continue_its_log(log: PartitionLog) ->
     assert offsets(log) == [0, 1]
 
 
+def test_a_follower_that_begins_in_the_middle_of_a_batch_has_all_of_it(log: PartitionLog) -> None:
+    log.truncate_fully_and_start_at(4)
+    log.append_as_follower(batch(3, base_offset=3))
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (4, 6, 4)
+    assert log.segments.first.base_offset == 3
+    assert read_header(read_bytes(log, 4)).base_offset == 3
+    with pytest.raises(Refused):
+        log.read(3, 100, upper=6)
+
+
 def test_a_leader_and_its_follower_write_the_same_bytes(home: Home) -> None:
     leader, other = home.open(SMALL), Home()
     _fill(leader)

@@ -293,6 +293,18 @@ def test_checkpoint_and_snapshot_that_disagree_are_not_believed(home: Home) -> N
     assert home.open(CONFIG, is_clean=True, recovery_point=99).log_end_offset == 5
 
 
+def test_what_is_not_as_a_clean_stop_left_it_is_checked(home: Home) -> None:
+    log = home.restart(_append_some(home))
+    log.abandon()
+    file = home.disk.open(_file(home, 0))
+    file.append([bytes(100)])
+    file.close()
+    log = home.open(CONFIG, is_clean=True, recovery_point=3)
+    assert offsets(log) == list(range(5))
+    assert not log.recovered.is_clean
+    assert log.recovered.truncated_bytes == 100
+
+
 def test_an_empty_active_segment_says_where_it_begins(home: Home) -> None:
     log = _append_some(home)
     log.roll()
