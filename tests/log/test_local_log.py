@@ -222,7 +222,11 @@ def test_cleaned_segments_take_the_place_of_their_sources(home: Home) -> None:
     data = build_batch([NewRecord(value=b"x", timestamp=1)], base_offset=1)
     cleaned.append([data], [read_header(data)], 100)
     cleaned.seal()
+    at_the_time: list[str] = []
+    log.on_replacing = lambda: at_the_time.extend(home.disk.list(home.path))
     log.replace_segments([cleaned], list(log.segments)[:2])
+    # The recovery point is made durable first: from there on a hole is damage.
+    assert any(name.endswith(".cleaned") for name in at_the_time)
     assert offsets(log) == [1, 2, 3]
     names = home.disk.list(home.path)
     assert not [name for name in names if name.endswith((".swap", ".cleaned"))]

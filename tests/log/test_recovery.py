@@ -129,6 +129,16 @@ def test_a_segment_behind_a_hole_is_the_end_of_another_story(home: Home) -> None
     assert log.recovered.removed_segments == 1
 
 
+def test_holes_below_the_recovery_point_are_believed(home: Home) -> None:
+    """The topic was compacted once, and is not any more."""
+    _killed(home)
+    for suffix in (".log", ".index", ".timeindex", ".snapshot"):
+        home.disk.remove(_file(home, 3, suffix))
+    log = home.open(CONFIG, recovery_point=6)
+    assert log.log_end_offset == 10
+    assert offsets(log) == [0, 1, 2, 6, 7, 8, 9]
+
+
 def test_in_a_compacted_log_holes_are_normal(home: Home) -> None:
     config = LogConfig(segment_bytes=1000, cleanup_policy=frozenset({"compact"}))
     log = home.open(config)
