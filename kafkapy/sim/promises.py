@@ -197,12 +197,17 @@ class PartitionPromises:
 
     def _check_start(self, start: int, now: Instant) -> None:
         """Whatever is below the start was allowed to go."""
+        last = {self.known[offset].key: offset for offset in sorted(self.known)}
         for offset in sorted(self.known):
             if offset >= start:
                 return
             sent = self.known[offset]
-            let_go = offset < self.deleted_below or self.topic.let_go(
-                sent.timestamp, sent.sent_at, now
+            is_superseded = sent.value is None or last[sent.key] != offset
+            let_go = (
+                offset < self.deleted_below
+                # The cleaner took it, and retention the older ones around it.
+                or (self.topic.was_compacted and is_superseded)
+                or self.topic.let_go(sent.timestamp, sent.sent_at, now)
             )
             self.require(let_go, f"starts at {start}, and nobody let {sent} go")
 

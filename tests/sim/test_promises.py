@@ -194,6 +194,15 @@ def test_the_start_moves_as_far_as_retention_allows(
             promises.recovered(contents, Death.KILLED, now)
 
 
+def test_the_start_moves_over_what_the_cleaner_may_have_taken() -> None:
+    promises = _promises(cleanup_policy="compact,delete", retention_ms="1000")
+    batch = _send(promises, "a", "a", "b")
+    promises.acknowledged(batch, 0)
+    promises.recovered(_contents(batch[1], batch[2], start=1), Death.KILLED, NOW)
+    with pytest.raises(BrokenPromise, match="nobody let"):
+        promises.recovered(_contents(batch[2], start=2), Death.KILLED, NOW)
+
+
 def test_the_start_moves_as_far_as_clients_deleted() -> None:
     promises = _promises()
     batch = _send(promises, "a", "b")
