@@ -1,107 +1,97 @@
-"""Checkpoint files: what they say, and what they must not say."""
+"""A checkpoint of all logs of a directory: gathered in slices, never stale."""
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import cast
 
-from kafkapy.core.errors import DiskFailed
+import pytest
+
 from kafkapy.core.ids import TopicPartition
-from kafkapy.log.checkpoints import encode_offsets, read_offsets
-from kafkapy.log.offset_checkpoint import Logs, OffsetCheckpoint
+from kafkapy.log.offset_checkpoint import OffsetCheckpoint
+from kafkapy.log.partition_log import PartitionLog
 from kafkapy.sim.clock import SimClock
 from kafkapy.sim.disk import SimDisk
+from tests.log.support import Answers
 
-PATH = "/d/log-start-offset-checkpoint"
-ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 3)
-
-
-@dataclass
-class FakeLog:
-    topic_partition: TopicPartition
-    log_start_offset: int
+PATH = "/recovery-point-offset-checkpoint"
 
 
 class Kit:
-    def __init__(self) -> None:
-        self.disk = SimDisk()
-        self.disk.make_directory("/d")
+    def __init__(self, count: int) -> None:
         self.clock = SimClock()
-        self.offsets: dict[TopicPartition, FakeLog] = {}
-        self.errors: list[DiskFailed | None] = []
+        self.disk = SimDisk()
+        self.offsets = {TopicPartition("t", i): i for i in range(count)}
+        self.logs = {
+            tp: cast(PartitionLog, SimpleNamespace(topic_partition=tp)) for tp in self.offsets
+        }
         self.checkpoint = OffsetCheckpoint(
             self.disk,
             self.clock,
             PATH,
-            cast(Logs, self.offsets),
-            lambda log: log.log_start_offset,
+            self.logs,
+            lambda log: self.offsets.get(log.topic_partition),
         )
 
-    def add(self, topic_partition: TopicPartition, offset: int) -> None:
-        self.offsets[topic_partition] = FakeLog(topic_partition, offset)
 
-    def write_later(self) -> None:
-        self.checkpoint.write_later(self.errors.append)
-        self.clock.settle()
-
-    def written(self) -> dict[TopicPartition, int]:
-        return read_offsets(self.disk, PATH)
+@pytest.fixture
+def kit() -> Kit:
+    return Kit(1200)
 
 
-def test_it_says_an_offset_of_each_log() -> None:
-    kit = Kit()
-    kit.add(ORDERS, 5)
-    kit.add(PAYMENTS, 7)
-    kit.write_later()
-    assert kit.errors == [None]
-    assert kit.written() == {ORDERS: 5, PAYMENTS: 7}
+def test_all_logs_are_written(kit: Kit) -> None:
+    answers = Answers()
+    kit.checkpoint.write_later(answers)
+    assert answers.errors == []
+    kit.clock.settle()
+    assert answers.errors == [None]
+    assert kit.checkpoint.read() == kit.offsets
 
 
-def test_nothing_is_written_when_nothing_has_changed() -> None:
-    kit = Kit()
-    kit.add(ORDERS, 5)
-    kit.write_later()
-    kit.disk.remove(PATH)
-    kit.write_later()
+def test_others_run_between_the_slices(kit: Kit) -> None:
+    kit.checkpoint.write_later(Answers())
     assert not kit.disk.exists(PATH)
-    kit.offsets[ORDERS].log_start_offset = 6
-    kit.write_later()
-    assert kit.written() == {ORDERS: 6}
+    kit.clock.step(kit.clock.now())
+    assert not kit.disk.exists(PATH)
+    kit.clock.settle()
+    assert kit.clock.calls == 2
 
 
-def test_what_failed_is_written_again() -> None:
-    kit = Kit()
-    kit.add(ORDERS, 5)
+def test_a_log_without_a_value_or_deleted_meanwhile_is_left_out(kit: Kit) -> None:
+    del kit.offsets[TopicPartition("t", 7)]
+    kit.checkpoint.write_later(Answers())
+    del kit.logs[TopicPartition("t", 1199)]
+    kit.clock.settle()
+    written = kit.checkpoint.read()
+    assert TopicPartition("t", 7) not in written
+    assert TopicPartition("t", 1199) not in written
+    assert len(written) == 1198
+
+
+def test_what_has_not_changed_is_not_written_again(kit: Kit) -> None:
+    kit.checkpoint.write_now()
     kit.disk.fail("write_file")
-    kit.write_later()
-    assert isinstance(kit.errors.pop(), DiskFailed)
-    kit.write_later()
-    assert kit.written() == {ORDERS: 5}
+    answers = Answers()
+    kit.checkpoint.write_later(answers)
+    kit.clock.settle()
+    assert answers.errors == [None]
 
 
-def test_a_log_that_takes_an_old_name_does_not_inherit_its_offset() -> None:
-    """A deleted topic's log start is still in the file; a new topic of that name comes."""
-    kit = Kit()
-    kit.disk.write_file(PATH, encode_offsets({ORDERS: 25, PAYMENTS: 7}))
-    assert kit.checkpoint.read() == {ORDERS: 25, PAYMENTS: 7}
-    kit.add(PAYMENTS, 7)
-    kit.checkpoint.forget(ORDERS)
-    assert kit.written() == {PAYMENTS: 7}
+def test_a_write_now_overtakes_one_that_is_being_gathered(kit: Kit) -> None:
+    """A recovery point that was lowered must not rise again from an older look at it."""
+    answers = Answers()
+    kit.checkpoint.write_later(answers)
+    kit.offsets[TopicPartition("t", 0)] = -5
+    kit.checkpoint.write_now()
+    kit.clock.settle()
+    assert kit.checkpoint.read()[TopicPartition("t", 0)] == -5
+    assert answers.errors == [None]
 
 
-def test_nor_does_it_while_the_file_is_being_written() -> None:
-    kit = Kit()
-    kit.add(ORDERS, 25)
-    kit.write_later()
-    waiting: list[object] = []
-    kit.disk.run_later = waiting.append
-    del kit.offsets[ORDERS]
-    kit.write_later()
-    kit.checkpoint.forget(ORDERS)
-    assert kit.written() == {}
-
-
-def test_forgetting_who_is_not_in_the_file_costs_nothing() -> None:
-    kit = Kit()
-    kit.add(PAYMENTS, 7)
-    kit.write_later()
+def test_after_a_failure_the_same_is_tried_again(kit: Kit) -> None:
     kit.disk.fail("write_file")
-    kit.checkpoint.forget(ORDERS)
+    answers = Answers()
+    for _ in range(2):
+        kit.checkpoint.write_later(answers)
+        kit.clock.settle()
+    assert answers.errors[0] is not None
+    assert answers.errors[1] is None
+    assert kit.checkpoint.read() == kit.offsets
