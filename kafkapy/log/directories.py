@@ -152,8 +152,10 @@ class LogDirectories:
         for directory in self._online():
             for future in list(directory.futures.values()):
                 current = self.get(future.topic_partition)
-                if current is not None:
-                    self._start_move(current, future)
+                if current is not None and future.topic_id in (None, current.topic_id):
+                    self._resume_move(current, future)
+                elif current is not None:
+                    self._put_aside(directory, future, DirectoryKind.DELETED)
                 elif all(one.is_online for one in self._directories.values()):
                     directory.promote(future, None)
 
@@ -291,6 +293,14 @@ class LogDirectories:
             raise
         self._start_move(current, future)
 
+    def _resume_move(self, current: PartitionLog, future: PartitionLog) -> None:
+        if future.topic_id is None:
+            # It was killed before it knew whose copy it is: perhaps of an older topic.
+            future.truncate_fully_and_start_at(current.log_start_offset)
+            if current.topic_id is not None:
+                future.adopt_topic_id(current.topic_id)
+        self._start_move(current, future)
+
     def _start_move(self, current: PartitionLog, future: PartitionLog) -> None:
         move = Move(
             self._clock,
@@ -312,6 +322,8 @@ class LogDirectories:
         current, future = move.current, move.future
         source, target = self._directory_of(current), self._directory_of(future)
         del self._moves[current.topic_partition]
+        if current.topic_id is not None:
+            future.adopt_topic_id(current.topic_id)
         first_dirty_offset = source.cleaner.first_dirty_offset(current.topic_partition)
         # First the copy takes the name, durably; a crash then finds two, and keeps it.
         target.promote(future, first_dirty_offset)

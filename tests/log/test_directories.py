@@ -10,11 +10,12 @@ from kafkapy.core.seams import Callback
 from kafkapy.log.config import LogConfig
 from kafkapy.log.directories import DirectorySettings, LogDirectories
 from kafkapy.log.partition_log import PartitionLog
+from kafkapy.log.partition_metadata import encode_partition_metadata
 from kafkapy.sim.clock import SimClock
 from kafkapy.sim.disk import SimDisk
 from kafkapy.sim.journal import RecordingJournal, Trace
 from kafkapy.sim.rng import SimRng
-from tests.log.support import ORDERS, TOPIC_ID, append, offsets
+from tests.log.support import ORDERS, TOPIC_ID, append, batch, offsets
 
 A, B = "/a", "/b"
 PAYMENTS = TopicPartition("payments", 3)
@@ -407,6 +408,42 @@ def test_a_move_is_taken_up_again_after_a_stop(machine: Machine) -> None:
     again = machine.started()
     machine.clock.settle()
     assert again.path_of(_get(again)) == target
+    assert offsets(_get(again)) == [0, 1, 2]
+
+
+def _cut_off_in_a_move(machine: Machine) -> tuple[str, str]:
+    """Killed while "orders" moves; the copy's directory, and where it was going."""
+    logs = machine.started()
+    log = _create(logs)
+    append(log, 3)
+    target = _other(logs, log)
+    logs.move(ORDERS, target)
+    ((future, _),) = logs.in_directory(target)
+    machine.kill()
+    return future.directory, target
+
+
+def test_a_copy_that_does_not_know_whose_it_is_starts_over(machine: Machine) -> None:
+    copy, target = _cut_off_in_a_move(machine)
+    machine.disk.write_file(f"{copy}/00000000000000000000.log", batch(9).tobytes())
+    if machine.disk.exists(f"{copy}/partition.metadata"):
+        machine.disk.remove(f"{copy}/partition.metadata")
+    again = machine.started()
+    machine.clock.settle()
+    assert again.path_of(_get(again)) == target
+    assert _get(again).topic_id == TOPIC_ID
+    assert offsets(_get(again)) == [0, 1, 2]
+
+
+def test_a_copy_of_an_older_topic_of_that_name_is_dropped(machine: Machine) -> None:
+    copy, target = _cut_off_in_a_move(machine)
+    machine.disk.write_file(
+        f"{copy}/partition.metadata", encode_partition_metadata(machine.rng.uuid())
+    )
+    again = machine.started()
+    machine.clock.settle()
+    assert again.path_of(_get(again)) != target
+    assert again.in_directory(target) == []
     assert offsets(_get(again)) == [0, 1, 2]
 
 
