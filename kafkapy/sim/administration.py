@@ -7,13 +7,15 @@ until it is answered, in case the node dies meanwhile.
 from typing import Any, Final
 
 from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.promises import BrokenPromise
 from kafkapy.sim.rng import SimRng
-from kafkapy.sim.settings import draw_change, draw_settings
+from kafkapy.sim.settings import draw_broker_settings, draw_change, draw_settings
 from kafkapy.sim.state import (
     TOPIC_NAMES,
     Altering,
+    AlteringBroker,
     Clients,
     Creating,
     Deleting,
@@ -23,7 +25,6 @@ from kafkapy.sim.topic_facts import TopicFacts
 from kafkapy.sim.world import World
 
 _MOST_PARTITIONS: Final = 4
-_TOPIC_RESOURCE: Final = 2
 _SET, _DELETE = 0, 1
 
 
@@ -82,13 +83,32 @@ class Administration:
         topic.altering(settings)
         clients.limbo = Altering(topic, settings)
         resource = {
-            "resource_type": _TOPIC_RESOURCE,
+            "resource_type": TOPIC_RESOURCE,
             "resource_name": topic.name,
             "configs": configs,
         }
         body = {"resources": [resource], "validate_only": False}
         self._require(self._world.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, body).responses[0])
         topic.altered(settings)
+        clients.limbo = None
+
+    def alter_broker(self) -> None:
+        clients = self._clients
+        broker = self._rng.choice(list(clients.broker_settings))
+        wanted = draw_broker_settings(self._rng)
+        settings = {**clients.broker_settings[broker], **wanted}
+        clients.limbo = AlteringBroker(broker, settings)
+        resource = {
+            "resource_type": BROKER_RESOURCE,
+            "resource_name": broker,
+            "configs": [
+                {"name": name, "config_operation": _SET, "value": value}
+                for name, value in wanted.items()
+            ],
+        }
+        body = {"resources": [resource], "validate_only": False}
+        self._require(self._world.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, body).responses[0])
+        clients.broker_settings[broker] = settings
         clients.limbo = None
 
     def add_partitions(self) -> None:

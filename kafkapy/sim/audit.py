@@ -10,17 +10,20 @@
 from typing import Any, Final
 
 from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.producers import Producer
 from kafkapy.sim.promises import BrokenPromise, Contents, Death, PartitionPromises
 from kafkapy.sim.reading import fetch_now, list_offset, read_all
 from kafkapy.sim.rng import SimRng
-from kafkapy.sim.state import Altering, Clients, Creating, Deleting, Growing
+from kafkapy.sim.state import Altering, AlteringBroker, Clients, Creating, Deleting, Growing
 from kafkapy.sim.topic_facts import TopicFacts
 from kafkapy.sim.world import World
 
-_TOPIC_RESOURCE: Final = 2
-_DYNAMIC_TOPIC_CONFIG: Final = 1
+# Sources of a setting (DescribeConfigs): where what was altered is told.
+_OF_THE_TOPIC: Final = (TOPIC_RESOURCE, 1)
+_OF_THE_BROKER: Final = (BROKER_RESOURCE, 2)
+_OF_ALL_BROKERS: Final = (BROKER_RESOURCE, 3)
 _PROBES: Final = 3
 
 Everything = dict[PartitionPromises, Contents]
@@ -58,8 +61,12 @@ def check_metadata(world: World, clients: Clients) -> None:
         _require(found[name][0] == topic.topic_id, f"{name} has id {found[name][0]}", topic)
         count = found[name][1]
         _require(count == topic.partition_count, f"{name} has {count} partitions", topic)
-        settings = _settings(world, name)
+        settings = _settings(world, name, _OF_THE_TOPIC)
         _require(settings == topic.settings, f"{name} has {settings}", topic)
+    for broker, settings in clients.broker_settings.items():
+        there = _broker_settings(world, broker)
+        if there != settings:
+            raise BrokenPromise(f"broker {broker!r} has {there}, and was given {settings}")
     for name in found.keys() - clients.topics.keys():
         raise BrokenPromise(f"topic {name} {found[name]} was never created, or was deleted")
 
@@ -136,8 +143,11 @@ def _settle_limbo(world: World, clients: Clients, found: dict[str, tuple[Any, in
             if found.get(topic.name, (None, 0))[1] == partition_count:
                 clients.grown(topic, partition_count)
         case Altering(topic, settings):
-            there = _settings(world, topic.name)
+            there = _settings(world, topic.name, _OF_THE_TOPIC)
             topic.altered(settings if there == settings else topic.settings)
+        case AlteringBroker(broker, settings):
+            if _broker_settings(world, broker) == settings:
+                clients.broker_settings[broker] = settings
         case None:
             pass
 
@@ -152,20 +162,24 @@ def _topics(world: World) -> dict[str, tuple[Any, int]]:
     }
 
 
-def _settings(world: World, topic: str) -> dict[str, str]:
+def _broker_settings(world: World, broker: str) -> dict[str, str]:
+    return _settings(world, broker, _OF_THE_BROKER if broker else _OF_ALL_BROKERS)
+
+
+def _settings(world: World, name: str, kind: tuple[int, int]) -> dict[str, str]:
+    """What was altered of a topic or broker, by what DescribeConfigs tells."""
+    resource_type, source = kind
     resource = {
-        "resource_type": _TOPIC_RESOURCE,
-        "resource_name": topic,
+        "resource_type": resource_type,
+        "resource_name": name,
         "configuration_keys": None,
     }
     answer = world.ask(ApiKey.DESCRIBE_CONFIGS, {"resources": [resource]})
     result = answer.results[0]
     if result.error_code:
-        raise BrokenPromise(f"DescribeConfigs of {topic}: {ErrorCode(result.error_code)!r}")
+        raise BrokenPromise(f"DescribeConfigs of {name}: {ErrorCode(result.error_code)!r}")
     return {
-        config.name: config.value
-        for config in result.configs
-        if config.config_source == _DYNAMIC_TOPIC_CONFIG
+        config.name: config.value for config in result.configs if config.config_source == source
     }
 
 

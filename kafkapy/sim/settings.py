@@ -72,3 +72,15 @@ def _deleting(rng: SimRng) -> dict[str, str]:
     if rng.chance(20):
         settings["retention.bytes"] = str(rng.choice((0, 5_000, 50_000)))
     return settings
+
+
+def draw_broker_settings(rng: SimRng) -> dict[str, str]:
+    """Dynamic ones, which topics have not set for themselves."""
+    drawn = {
+        "log.index.interval.bytes": str(rng.choice((0, 100, 4096))),
+        "log.cleaner.min.cleanable.ratio": rng.choice(("0.1", "0.5", "0.9")),
+        "message.max.bytes": str(rng.between(500_000, 2_000_000)),
+        "log.cleaner.io.max.bytes.per.second": rng.choice(("100000.0", "1000000.0")),
+    }
+    name = rng.choice(list(drawn))
+    return {name: drawn[name]}

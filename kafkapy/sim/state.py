@@ -39,7 +39,15 @@ class Growing:
     partition_count: int
 
 
-Change = Creating | Deleting | Altering | Growing
+@dataclass(frozen=True, slots=True)
+class AlteringBroker:
+    """`broker`: its id, or "" for the settings of all brokers."""
+
+    broker: str
+    settings: dict[str, str]
+
+
+Change = Creating | Deleting | Altering | Growing | AlteringBroker
 
 # So few that names are used again after a deletion.
 TOPIC_NAMES: Final = tuple(f"topic-{letter}" for letter in "abcdef")
@@ -53,6 +61,10 @@ class Clients:
     topics: dict[str, TopicFacts] = field(default_factory=dict)
     partitions: dict[tuple[UUID, int], PartitionPromises] = field(default_factory=dict)
     deleted_ids: set[UUID] = field(default_factory=set)
+    # Of all brokers ("", with what the controller itself sets: KIP-966), and of the only one.
+    broker_settings: dict[str, dict[str, str]] = field(
+        default_factory=lambda: {"": {"min.insync.replicas": "1"}, "1": {}}
+    )
     producers: list[Producer] = field(default_factory=list)
     producer_ids: set[int] = field(default_factory=set)
     limbo: Change | None = None

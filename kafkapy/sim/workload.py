@@ -51,6 +51,7 @@ class Workload:
             (4, administration.create_topic),
             (2, administration.delete_topic),
             (6, administration.alter_topic),
+            (1, administration.alter_broker),
             (2, administration.add_partitions),
             (4, administration.delete_records),
             (2, administration.move_partition),
