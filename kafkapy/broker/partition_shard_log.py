@@ -44,7 +44,10 @@ class PartitionShardLog:
 
     def when_committed(self, end_offset: int, then: Committed) -> None:
         def acknowledged(code: ErrorCode) -> None:
-            then(None if code is ErrorCode.NONE else code)
+            # Too few in sync by now is what a producer with acks=all wants to hear. The
+            # watermark has passed all the same: the coordinator goes on.
+            is_committed = code in (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+            then(None if is_committed else code)
 
         self._partition.when_committed(end_offset, acknowledged)
 

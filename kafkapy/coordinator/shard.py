@@ -4,7 +4,8 @@
                                         |                                   |
                                         +--- committed ---> replies <-------+
 
-    LOADING --replayed--> ACTIVE --leadership lost, append lost--> CLOSED
+    LOADING --replayed, and all of it committed--> ACTIVE
+    any --leadership lost, append lost--> CLOSED
 
 - Records are applied when appended, and nothing leaves before they are committed: a step
   without records waits for what it may have read.
@@ -101,7 +102,8 @@ class Shard(Generic[Rec, Reply]):
     # Loading
 
     def load(self) -> None:
-        """Replay the partition in slices of the loop; ACTIVE when the end is reached."""
+        """Replay the partition in slices of the loop; ACTIVE when the end is reached and
+        everything up to there is committed."""
         self._load_slice(replay(self._log, self._codec, self.machine, self.progress))
 
     def _load_slice(self, rest: Iterator[None]) -> None:
@@ -114,6 +116,16 @@ class Shard(Generic[Rec, Reply]):
             return
         if is_more:
             self._clock.call_soon(lambda: self._load_slice(rest))
+            return
+        # A new leader may hold what the old one never committed. It will be committed here,
+        # but if we fell before, nobody must have been told of it.
+        self._log.when_committed(self._log.end_offset, self._replay_committed)
+
+    def _replay_committed(self, error: ErrorCode | None) -> None:
+        if self.state is not ShardState.LOADING:
+            return
+        if error is not None:
+            self._close(append_error(Refused(error)).code, None)
             return
         self.state = ShardState.ACTIVE
         self.submit(Loaded())

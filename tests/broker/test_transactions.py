@@ -115,6 +115,7 @@ def test_a_lost_append_is_answered_and_the_log_decides_what_happened() -> None:
     assert refused.code is ErrorCode.NOT_COORDINATOR
     assert one.markers.sent == []
     one.clock.advance(1000)  # the shard reads its log again: the record is there
+    log.commit()  # and is committed after all
     assert len(one.markers.sent) == 1
 
 

@@ -88,7 +88,7 @@ class MemoryLog:
         return self.end_offset
 
     def when_committed(self, end_offset: int, then: Committed) -> None:
-        if self.commits_at_once:
+        if self.commits_at_once or end_offset == 0:
             then(None)
         else:
             self.waiting.append((end_offset, then))

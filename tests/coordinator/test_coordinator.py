@@ -81,7 +81,7 @@ def test_a_lost_append_without_lost_leadership_reloads(world: World) -> None:
     log.lose(ErrorCode.KAFKA_STORAGE_ERROR)
     assert world.ask(Step(reply="x")) is ErrorCode.NOT_COORDINATOR
     world.clock.advance(RELOAD_AFTER_MS)
-    log.commits_at_once = True
+    log.commit()
     assert world.ask(Step(reply="x")) == "x"
     assert len(world.machines) == 2
 

@@ -252,6 +252,33 @@ def test_a_shard_closed_while_loading_stops_loading() -> None:
     assert len(again.machine.applied) <= RECORDS_PER_SLICE
 
 
+def test_what_was_replayed_is_served_once_it_is_committed() -> None:
+    """The old leader's last batch is in our log and below nobody's high watermark yet."""
+    world = World()
+    world.shard.load()
+    world.ask(Step(records=("a=1",), reply="x"))
+    world.log.commits_at_once = False
+    again = World(world.log)
+    again.shard.load()
+    assert again.machine.applied == ["a=1"]
+    assert again.shard.state is ShardState.LOADING
+    assert again.ask(Step(reply="a is 1")).answers == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+    world.log.commit()
+    assert again.shard.state is ShardState.ACTIVE
+    assert again.ask(Step(reply="a is 1")).answers == ["a is 1"]
+
+
+def test_a_replay_that_is_never_committed_closes_the_shard() -> None:
+    world = World()
+    world.shard.load()
+    world.ask(Step(records=("a=1",), reply="x"))
+    world.log.commits_at_once = False
+    again = World(world.log)
+    again.shard.load()
+    world.log.lose(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert again.closed == [(ErrorCode.NOT_COORDINATOR, None)]
+
+
 def test_unknown_types_are_counted_and_skipped() -> None:
     world = World()
     world.shard.load()
