@@ -4,6 +4,7 @@
                                server.jsa      the JVM's own cache of loaded classes, which
                                tools.jsa       halves the start of the server and of a tool
     <cache>/kafka-clients-4.4.0/libs/*.jar     Java clients of other versions
+    <cache>/spark-kafka-4.0.0/libs/*.jar       what PySpark lacks to speak to Kafka
 
 The cache is ~/.cache/kafkapy, or what KAFKAPY_CACHE says. Only the standard library is
 used here: `scripts/oracle` runs before anything is installed.
@@ -33,6 +34,10 @@ _POM = """\
 </project>
 """
 
+_ALONE = (
+    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+)
+
 _LOG4J = """\
 status=error
 rootLogger.level=${sys:kafkapy.log.level:-warn}
@@ -55,6 +60,7 @@ class Bundle:
 
     name: str
     coordinates: tuple[str, ...]
+    with_dependencies: bool = True
 
     @property
     def directory(self) -> Path:
@@ -93,6 +99,20 @@ JAVA_CLIENTS = {
     )
     for version in ("4.4.0", "3.9.1")
 }
+# All that PySpark's own jars lack for Kafka and Avro. Spark's parent POM names a repository
+# that a closed network may not reach, so Maven is asked for each jar and for nothing behind it.
+SPARK_VERSION = "4.0.0"
+SPARK_KAFKA = Bundle(
+    f"spark-kafka-{SPARK_VERSION}",
+    (
+        f"org.apache.spark:spark-sql-kafka-0-10_2.13:{SPARK_VERSION}",
+        f"org.apache.spark:spark-token-provider-kafka-0-10_2.13:{SPARK_VERSION}",
+        f"org.apache.spark:spark-avro_2.13:{SPARK_VERSION}",
+        "org.apache.kafka:kafka-clients:3.9.1",
+        "org.apache.commons:commons-pool2:2.12.0",
+    ),
+    with_dependencies=False,
+)
 
 
 def cache() -> Path:
@@ -134,7 +154,7 @@ def _fetch(bundle: Bundle) -> None:
     """Let Maven copy the jars beside their place, then move them there in one step."""
     with tempfile.TemporaryDirectory(dir=cache(), prefix="fetch-") as scratch:
         build = Path(scratch)
-        dependencies = "\n".join(_dependency(c) for c in bundle.coordinates)
+        dependencies = "\n".join(_dependency(c, bundle) for c in bundle.coordinates)
         (build / "pom.xml").write_text(_POM.format(name=bundle.name, dependencies=dependencies))
         command = ["mvn", "-q", "-B", "dependency:copy-dependencies"]
         command.append(f"-DoutputDirectory={build / 'libs'}")
@@ -155,11 +175,11 @@ def _fetch(bundle: Bundle) -> None:
         (build / "libs").rename(bundle.libs)
 
 
-def _dependency(coordinate: str) -> str:
+def _dependency(coordinate: str, bundle: Bundle) -> str:
     group, artifact, version = coordinate.split(":")
     return (
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-        f"<version>{version}</version></dependency>"
+        f"<version>{version}</version>{'' if bundle.with_dependencies else _ALONE}</dependency>"
     )
 
 
