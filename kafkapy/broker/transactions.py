@@ -190,7 +190,11 @@ class TransactionCoordinator:
                 self._clock.call_at(when, lambda: self._note_written(shard, owed, partitions))
 
         event = MarkersWritten(
-            owed.transactional_id, owed.producer_id, owed.producer_epoch, partitions
+            owed.transactional_id,
+            owed.producer_id,
+            owed.producer_epoch,
+            owed.started_ms,
+            partitions,
         )
         shard.submit(event, answered)
 

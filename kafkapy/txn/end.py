@@ -115,14 +115,19 @@ def _decide_v2(event: EndTransaction, transaction: Transaction, now: Instant) ->
         # Kafka holds this state "pending" until the markers are written, and looks at that
         # before producer and epoch: nobody is told anything else in the meantime.
         return _refused(ErrorCode.CONCURRENT_TRANSACTIONS)
+    # Only an end of v2 left an epoch behind that its client may not know of: one below an
+    # epoch of v1 belongs to a producer that was fenced.
     is_overflow_retry = (
-        event.producer_id == transaction.previous_producer_id
+        transaction.bumps_epochs
+        and event.producer_id == transaction.previous_producer_id
         and event.producer_epoch == LAST_USABLE_EPOCH
         and transaction.producer_epoch == 0
     )
     if event.producer_id != transaction.producer_id and not is_overflow_retry:
         return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    is_retry = is_overflow_retry or event.producer_epoch + 1 == transaction.producer_epoch
+    is_retry = is_overflow_retry or (
+        transaction.bumps_epochs and event.producer_epoch + 1 == transaction.producer_epoch
+    )
     is_equal = event.producer_epoch == transaction.producer_epoch
     outcome = _OUTCOME_OF.get(transaction.state)
     if not is_equal and not (is_retry and outcome is not None):

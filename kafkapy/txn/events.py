@@ -94,11 +94,15 @@ class AbortTimedOut(NamedTuple):
 
 
 class MarkersWritten(NamedTuple):
-    """These partitions have the marker of this producer epoch (or do not need one)."""
+    """These partitions have the marker of this transaction (or do not need one).
+
+    In v1 one epoch has many transactions; when it started tells them apart.
+    """
 
     transactional_id: str
     producer_id: int
     producer_epoch: int
+    started_ms: int
     partitions: frozenset[TopicPartition]
 
 

@@ -30,6 +30,7 @@ class MarkersDue(NamedTuple):
     transactional_id: str
     producer_id: int
     producer_epoch: int
+    started_ms: int
     committed: bool
     partitions: frozenset[TopicPartition]
     transaction_version: int
@@ -42,6 +43,7 @@ def due(transaction: Transaction) -> MarkersDue:
         transaction.transactional_id,
         transaction.producer_id,
         transaction.producer_epoch,
+        transaction.started_ms,
         transaction.state is TransactionState.PREPARE_COMMIT,
         transaction.partitions,
         transaction.client_version,
@@ -56,6 +58,7 @@ def decide_written(
         or not transaction.state.is_prepared
         or event.producer_id != transaction.producer_id
         or event.producer_epoch != transaction.producer_epoch
+        or event.started_ms != transaction.started_ms
     ):
         # Of a transaction that was completed meanwhile: this answer was sent twice or late.
         return Step(reply=MarkersNoted(is_complete=True))

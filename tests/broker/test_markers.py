@@ -61,7 +61,7 @@ class Sending:
         )
 
     def send(self, *partitions: TopicPartition, producer_id: int = 7) -> None:
-        due = MarkersDue("tx", producer_id, 3, True, frozenset(partitions), 2)
+        due = MarkersDue("tx", producer_id, 3, 0, True, frozenset(partitions), 2)
         self.sender.send(due, 5, lambda: self.is_wanted, self.done.extend)
 
     def answer(self, at: int = 0, **errors: ErrorCode) -> None:

@@ -22,7 +22,8 @@ Outcome = TransactionState | ErrorCode | str
 
 def outcome(event: EndTransaction, state: TransactionState) -> Outcome:
     """The state it prepares, `done` for success without a record, else the error."""
-    step = decide(event, transaction(state), NOW)
+    version = event.client_version
+    step = decide(event, transaction(state, client_version=version), NOW)
     assert isinstance(step.reply, EndDecided)
     if step.records:
         assert step.reply.error is ErrorCode.NONE
@@ -84,6 +85,17 @@ def test_v2_fences_other_epochs_and_does_not_know_other_producers(
     for epoch in (3, 6):
         assert outcome(end(ABORT, 2, epoch=epoch), state) is FENCED
     assert outcome(end(ABORT, 2, producer_id=1), state) is MAPPING
+
+
+@pytest.mark.parametrize("state", [S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
+@pytest.mark.parametrize("committed", [COMMIT, ABORT])
+def test_an_epoch_below_one_of_v1_is_no_retry_but_a_zombie(
+    state: TransactionState, committed: bool
+) -> None:
+    """A producer of v1 took the id over and ended a transaction: nobody's epoch was bumped
+    behind his back, so whoever comes with the epoch before was fenced."""
+    taken_over = transaction(state, client_version=0)
+    assert decide(end(committed, 2, epoch=4), taken_over, NOW).reply == EndDecided(FENCED)
 
 
 def test_v2_answers_with_the_epoch_of_the_next_transaction() -> None:

@@ -164,18 +164,22 @@ class MachineAndTwin(RuleBasedStateMachine):
 
     @rule(which=_which)
     def old_markers_arrive(self, which: int) -> None:
+        """Of another producer or epoch; or of this one, but an earlier transaction."""
         held = self.held(which)
         known = self.machine.transactions.get(ID)
-        if known is None or (known.producer_id, known.producer_epoch) != held:
-            before = len(self.log)
-            self.ask(MarkersWritten(ID, *held, frozenset({A0, B1})))
-            assert len(self.log) == before
+        started_ms = -1 if known is None else known.started_ms - 1
+        before = len(self.log)
+        self.ask(MarkersWritten(ID, *held, started_ms, frozenset({A0, B1})))
+        if known is not None and (known.producer_id, known.producer_epoch) != held:
+            self.ask(MarkersWritten(ID, *held, known.started_ms, frozenset({A0, B1})))
+        assert len(self.log) == before
 
     def mark(self, partitions: set[TopicPartition]) -> None:
         known = self.machine.transactions[ID]
         self.twin.marked(partitions)
         written = frozenset(partitions - {NOTHING})
-        reply = self.ask(MarkersWritten(ID, known.producer_id, known.producer_epoch, written))
+        who = (ID, known.producer_id, known.producer_epoch, known.started_ms)
+        reply = self.ask(MarkersWritten(*who, written))
         assert reply == MarkersNoted(is_complete=self.twin.owed is None)
 
     @rule(by_ms=st.sampled_from([500, 61_000]))

@@ -12,8 +12,16 @@ from tests.txn.samples import A0, B1, ID, NOW, PID, S, transaction, written
 BOTH = frozenset({A0, B1})
 
 
-def told(*partitions: TopicPartition, epoch: int = 5, producer_id: int = PID) -> MarkersWritten:
-    return MarkersWritten(ID, producer_id, epoch, frozenset(partitions))
+STARTED = 900_000
+
+
+def told(
+    *partitions: TopicPartition,
+    epoch: int = 5,
+    producer_id: int = PID,
+    started_ms: int = STARTED,
+) -> MarkersWritten:
+    return MarkersWritten(ID, producer_id, epoch, started_ms, frozenset(partitions))
 
 
 @pytest.mark.parametrize(
@@ -23,7 +31,7 @@ def test_a_prepared_transaction_owes_its_partitions_a_marker(
     state: TransactionState, committed: bool
 ) -> None:
     prepared = transaction(state, partitions=BOTH, client_version=2)
-    assert due(prepared) == MarkersDue(ID, PID, 5, committed, BOTH, 2)
+    assert due(prepared) == MarkersDue(ID, PID, 5, STARTED, committed, BOTH, 2)
 
 
 def test_nothing_else_owes_anything() -> None:
@@ -49,7 +57,14 @@ def test_an_abort_of_nothing_is_complete_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "event", [told(A0, epoch=4), told(A0, epoch=6), told(A0, producer_id=PID + 1)]
+    "event",
+    [
+        told(A0, epoch=4),
+        told(A0, epoch=6),
+        told(A0, producer_id=PID + 1),
+        # In v1 the transaction before had the same epoch.
+        told(A0, started_ms=STARTED - 1),
+    ],
 )
 def test_news_of_another_transaction_changes_nothing(event: MarkersWritten) -> None:
     prepared = transaction(S.PREPARE_COMMIT)

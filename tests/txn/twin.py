@@ -28,6 +28,8 @@ class Twin:
     will_commit: bool = False
     next_producer_id: int = -1
     last_outcome: bool | None = None
+    # Whether the last end issued a new pass, whose answer may have been lost.
+    end_bumped: bool = False
     # The last pass of a producer id that ran out of epochs, until anything else happens.
     rotated_from: tuple[int, int] | None = None
     is_known: bool = False
@@ -75,6 +77,7 @@ class Twin:
             return False
         if not self.is_open:
             return self.last_outcome is commit
+        self.end_bumped = False
         self._prepare(commit)
         return True
 
@@ -87,7 +90,7 @@ class Twin:
             self._bump(fresh)
             self._prepare(commit)
             return True
-        is_retry = self._is_one_behind(held) and not self.is_open
+        is_retry = self.end_bumped and self._is_one_behind(held) and not self.is_open
         return is_retry and self.last_outcome is commit
 
     def time_out(self, fresh: int, now: int) -> bool:
@@ -125,7 +128,7 @@ class Twin:
         self._prepare(commit=False)
 
     def _bump(self, fresh: int) -> None:
-        self.retry = self.current
+        self.retry, self.end_bumped = self.current, True
         if self.epoch >= LAST_EPOCH:
             self.next_producer_id = fresh
         self.epoch += 1

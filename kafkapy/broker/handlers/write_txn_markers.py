@@ -33,7 +33,8 @@ def handle(node: "Node", call: Call) -> Answer:
         if len(results) == len(expected):
             later.resolve(_answer(call, results))
 
-    for which in expected:
+    # In order: a set's order is another in every process, and a run must be repeatable.
+    for which in sorted(expected):
         at, topic_partition = which
         marker = _marker(call.body.markers[at])
         node.marker_writer.write(marker, topic_partition, partial(told, which))
