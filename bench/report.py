@@ -1,74 +1,135 @@
-"""Results as a Markdown table and as JSON in bench/results/."""
+"""Results: kept as JSON, shown as a Markdown table, in bench/results/.
+
+Every ratio says how far ahead kafkapy is, whichever way is better: 2.00 is twice the rate
+or half the latency. It is that of the medians; beside it the worst and the best round.
+"""
 
 import json
 import os
 import platform
 import statistics
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from bench.rows import Row
+from bench.plots import plot
+from bench.row import APACHE, KAFKAPY, KFAKE, Figure, Figures, Row
+from bench.rows import FAMILIES
+from bench.runner import Measured
 
-RESULTS = Path(__file__).parent / "results"
-Measured = dict[str, dict[str, list[dict[str, float]]]]
-
-
-def write_results(
-    rows: Sequence[Row], measured: Measured, targets: Sequence[str], *, is_quick: bool
-) -> None:
-    name = "quick" if is_quick else "bench"
-    RESULTS.mkdir(exist_ok=True)
-    table = "\n".join(_table(rows, measured, targets)) + "\n"
-    (RESULTS / f"{name}.md").write_text(table)
-    (RESULTS / f"{name}.json").write_text(json.dumps(measured, indent=1) + "\n")
-    print(table)
+_RESULTS = Path(__file__).parent / "results"
+_TARGETS = (KAFKAPY, APACHE, KFAKE)
+_COSTS = ("cores", "cpu_s_per_million", "resident_mb")
 
 
-def _table(rows: Sequence[Row], measured: Measured, targets: Sequence[str]) -> list[str]:
-    lines = [
-        f"kafkapy beside Apache Kafka 4.3.1 (1 GiB heap), {os.cpu_count()} cores, "
-        f"Linux {platform.release()}, Python {platform.python_version()}. "
-        "Medians; the ratio is kafkapy to Apache Kafka, with its spread over the rounds.",
-        "",
-        "| | figure | kafkapy | Apache Kafka | ratio | broker cores | CPU us/record |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        for figure in row.figures:
-            lines.append(_line(row.title, figure, measured[row.id], targets))
-    lines.append(
-        _line("from the command to the first answer", "seconds", measured["start"], targets)
-    )
-    lines.append(_line("memory when idle", "resident_mb", measured["idle"], targets))
-    return lines
+class Results:
+    """What was measured, row by row; a row also says when and of which commit."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._path = _RESULTS / f"{name}.json"
+        self.rows: dict[str, dict[str, Any]] = {}
+        if self._path.exists():
+            self.rows = json.loads(self._path.read_text())["rows"]
+
+    def keep(self, measured: Measured, *, revision: str, adds: bool) -> None:
+        for row in {**measured.rounds, **measured.failures}:
+            found = measured.rounds.get(row, {})
+            if adds and row in self.rows:
+                for target, rounds in self.rows[row]["rounds"].items():
+                    found[target] = rounds + found.get(target, [])
+            self.rows[row] = {
+                "when": time.strftime("%Y-%m-%d", time.gmtime()),
+                "revision": revision,
+                "rounds": found,
+                "failures": measured.failures.get(row, {}),
+            }
+        _RESULTS.mkdir(exist_ok=True)
+        kept = {"machine": machine(), "rows": self.rows}
+        self._path.write_text(json.dumps(kept, indent=1) + "\n")
+
+    def render(self) -> None:
+        lines = [
+            f"On {machine()}. Medians. **Ahead** is how far kafkapy is ahead, more being better "
+            "in every row (twice the rate, or half the latency, is 2.00), with the worst and the "
+            "best round. CPU and memory are the broker's, kafkapy / Apache Kafka / kfake.",
+        ]
+        for family, rows in FAMILIES.items():
+            shown = [row for row in rows if row.id in self.rows]
+            if shown:
+                lines += ["", f"### {family}", "", *self._table(shown)]
+        text = "\n".join(lines) + "\n"
+        (_RESULTS / f"{self._name}.md").write_text(text)
+        print(text)
+        plot(_RESULTS, self._name, self.rows)
+
+    def _table(self, rows: Sequence[Row]) -> list[str]:
+        lines = [
+            "| | | kafkapy | Apache Kafka | kfake | ahead of Apache Kafka | ahead of kfake "
+            "| cores | CPU s per million | MB |",
+            "|---|---|--:|--:|--:|--:|--:|---|---|---|",
+        ]
+        for row in rows:
+            rounds = self.rows[row.id]["rounds"]
+            for number, figure in enumerate(row.figures):
+                is_first = number == 0
+                cells = [row.title if is_first else "", figure.unit]
+                cells += [_middle(rounds, target, figure.name) for target in _TARGETS]
+                cells += [_ahead(rounds, other, figure) for other in (APACHE, KFAKE)]
+                cells += [_costs(rounds, cost) if is_first else "" for cost in _COSTS]
+                lines.append("| " + " | ".join(cells) + " |")
+        for row in rows:
+            if row.note:
+                lines += ["", f"*{row.title}:* {row.note}"]
+            for target, why in self.rows[row.id]["failures"].items():
+                lines += ["", f"*{row.title}:* {target} failed: {why.splitlines()[-1]}"]
+        return lines
 
 
-def _line(
-    title: str, figure: str, by_target: dict[str, list[dict[str, float]]], targets: Sequence[str]
-) -> str:
-    ours = [one[figure] for one in by_target.get("kafkapy", [])]
-    theirs = [one[figure] for one in by_target.get("apache", [])]
-    ratio = "-"
-    if ours and theirs:
-        each = [mine / other for mine, other in zip(ours, theirs, strict=False)]
-        middle = statistics.median(ours) / statistics.median(theirs)
-        ratio = f"**{middle:.2f}** ({min(each):.2f}-{max(each):.2f})"
+def machine() -> str:
+    model = "unknown processor"
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":")[1].strip()
+            break
     return (
-        f"| {title} | {figure} | {_middle(ours)} | {_middle(theirs)} | {ratio} "
-        f"| {_both(by_target, 'cores')} | {_both(by_target, 'cpu_us_a_record')} |"
+        f"{os.cpu_count()} cores ({model}), shared by broker and load, "
+        f"Linux {platform.release().split('-')[0]}, Python {platform.python_version()}"
     )
 
 
-def _both(by_target: dict[str, list[dict[str, float]]], figure: str) -> str:
-    shown = []
-    for target in ("kafkapy", "apache"):
-        values = [one[figure] for one in by_target.get(target, []) if figure in one]
-        shown.append(_middle(values))
-    return "" if shown == ["-", "-"] else " / ".join(shown)
+def ahead(ours: float, theirs: float, figure: Figure) -> float:
+    if figure.more_is_better:
+        ours, theirs = theirs, ours
+    return theirs / ours if ours else float("inf")
 
 
-def _middle(values: list[float]) -> str:
-    if not values:
+def _ahead(rounds: dict[str, list[Figures]], other: str, figure: Figure) -> str:
+    ours, theirs = rounds.get(KAFKAPY, []), rounds.get(other, [])
+    if not ours or not theirs:
         return "-"
-    value = statistics.median(values)
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+    each = [
+        ahead(one[figure.name], two[figure.name], figure)
+        for one, two in zip(ours, theirs, strict=False)
+    ]
+    middle = ahead(_median(ours, figure.name), _median(theirs, figure.name), figure)
+    shown = f"**{middle:.2f}**" if middle >= 1 else f"{middle:.2f}"
+    return shown if len(each) == 1 else f"{shown} ({min(each):.2f}-{max(each):.2f})"
+
+
+def _costs(rounds: dict[str, list[Figures]], name: str) -> str:
+    values = [_middle(rounds, target, name) for target in _TARGETS]
+    return "" if set(values) == {"-"} else " / ".join(values)
+
+
+def _middle(rounds: dict[str, list[Figures]], target: str, name: str) -> str:
+    found = [one for one in rounds.get(target, []) if name in one]
+    if not found:
+        return "-"
+    value = _median(found, name)
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _median(rounds: list[Figures], name: str) -> float:
+    return statistics.median(one[name] for one in rounds)

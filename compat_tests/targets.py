@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -59,10 +59,19 @@ class Server(Protocol):
 class Kafkapy:
     """`kafkapy serve` as a process of its own; started again it keeps its port and data."""
 
-    def __init__(self, directory: Path, properties: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        properties: Mapping[str, str],
+        *,
+        command: Sequence[str] = (sys.executable, "-m", "kafkapy"),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.directory = directory
         self.data = directory / "data"
         self._properties = {**NODE_PROPERTIES, **properties}
+        self._command = command
+        self._environment = environment
         self._port = 0
         self._process: Process | None = None
 
@@ -78,12 +87,14 @@ class Kafkapy:
 
     def start(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "kafkapy", "serve", "--data", str(self.data)]
+        command = [*self._command, "serve", "--data", str(self.data)]
         command += ["--listen", f"127.0.0.1:{self._port}"]
         for key, value in self._properties.items():
             command += ["--set", f"{key}={value}"]
         log = self.directory / "server.log"
-        self._process = Process(command, log=log, stdout=subprocess.PIPE)
+        self._process = Process(
+            command, log=log, stdout=subprocess.PIPE, environment=self._environment
+        )
         self._port = self._announced_port()
         wait_for("kafkapy answers", lambda: answers_kafka("127.0.0.1", self._port))
 

@@ -12,7 +12,6 @@ import sys
 import time
 from typing import Any
 
-from bench.drivers.one_record import connect
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, read_response_head, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
@@ -74,6 +73,13 @@ def _receive(sock: socket.socket, size: int) -> bytes:
             raise SystemExit("the broker closed a connection")
         data += got
     return data
+
+
+def connect(bootstrap: str) -> socket.socket:
+    host, _, port = bootstrap.rpartition(":")
+    sock = socket.create_connection((host, int(port)))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
 
 
 def settle(sock: socket.socket, group: str, members: list[Member]) -> int:

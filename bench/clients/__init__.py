@@ -1,0 +1,1 @@
+"""Load, each kind a process of its own: `python -m bench.clients.NAME JSON` prints JSON."""

@@ -1,0 +1,9 @@
+"""THE table of what is measured: a module a family, its rows in its `ROWS`."""
+
+from bench.row import Row
+from bench.rows import groups, throughput
+
+FAMILIES: dict[str, tuple[Row, ...]] = {
+    "throughput": throughput.ROWS,
+    "groups": groups.ROWS,
+}

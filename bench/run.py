@@ -1,0 +1,144 @@
+"""One row on one target, once: what a measurement may use.
+
+def __call__(self, run: Run) -> Figures:
+    topic = run.topic(partitions=10)
+    with run.costs() as costs:
+        records = send_much_to(run.bootstrap, topic, run.seconds(10))
+    return costs.figures(records)
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.processes import Usage, forget_peak, usage
+from bench.row import Figures
+from bench.servers import Server, Target
+from bench.wire import Wire
+
+# In a quick run everything that is measured for a time takes this share of it.
+_QUICK = 0.4
+
+
+class Costs:
+    """What the broker and the load spent between the ends of a `with run.costs()` block."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        forget_peak(pid)
+        self._before = usage(pid)
+        self._load_before = _load_seconds()
+        self._began = time.perf_counter()
+        self.seconds = 0.0
+        self._after: Usage = self._before
+        self._load_after = self._load_before
+
+    def end(self) -> None:
+        self.seconds = time.perf_counter() - self._began
+        self._after = usage(self._pid)
+        self._load_after = _load_seconds()
+
+    @property
+    def cpu_seconds(self) -> float:
+        return self._after.cpu_seconds - self._before.cpu_seconds
+
+    def figures(self, records: float, seconds: float | None = None) -> Figures:
+        """Rate, broker CPU and memory. `seconds`: of the load proper, where a client took
+        time to start; processor time that fell outside of it is counted all the same."""
+        took = self.seconds if seconds is None else seconds
+        return {
+            "records": records,
+            "seconds": took,
+            "rate": records / took,
+            "cores": self.cpu_seconds / took,
+            "cpu_s_per_million": self.cpu_seconds / records * 1e6,
+            "resident_mb": self._after.resident_mb,
+            "peak_mb": self._after.peak_mb,
+            # Near 1 or above, with a broker far from a core: the load was the limit.
+            "load_cores": (self._load_after - self._load_before) / took,
+        }
+
+
+class Run:
+    def __init__(self, target: Target, directory: Path, *, is_quick: bool) -> None:
+        self.target = target
+        self.directory = directory
+        self.is_quick = is_quick
+        self.started: list[Server] = []
+        self._topics: list[str] = []
+        self._stack = ExitStack()
+
+    @property
+    def server(self) -> Server:
+        assert self.started, "the row starts its own servers: run.start(...)"
+        return self.started[-1]
+
+    @property
+    def bootstrap(self) -> str:
+        return self.server.bootstrap
+
+    def seconds(self, full: float) -> float:
+        return full * _QUICK if self.is_quick else full
+
+    def records(self, full: int) -> int:
+        return int(full * _QUICK) if self.is_quick else full
+
+    @contextmanager
+    def start(self, properties: Mapping[str, str] | None = None) -> Iterator[Server]:
+        """A server of this target with an empty directory, for rows that start their own."""
+        directory = self.directory / f"own-{len(self.started)}"
+        server = self.target.make(directory, properties or {})
+        self.started.append(server)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
+
+    def wire(self) -> Wire:
+        """A connection to the server that asks anything of Kafka's protocol and waits."""
+        return self._stack.enter_context(Wire(self.bootstrap))
+
+    def topic(self, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+        """A new topic, whose partitions have their leaders; deleted when the row is done."""
+        name = f"bench-{os.getpid()}-{time.monotonic_ns()}"
+        self.wire().create_topic(name, partitions, dict(configs or {}))
+        self._topics.append(name)
+        return name
+
+    @contextmanager
+    def costs(self) -> Iterator[Costs]:
+        costs = Costs(self.server.pid)
+        yield costs
+        costs.end()
+
+    def client(self, name: str, timeout_s: float = 300, **given: Any) -> dict[str, Any]:
+        """Run bench/clients/NAME.py to its end; what it printed, as JSON."""
+        given["bootstrap"] = self.bootstrap
+        command = [sys.executable, "-m", f"bench.clients.{name}", json.dumps(given)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"client {name}: {done.stderr.strip()[-1000:]}")
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    def close(self) -> None:
+        """Delete the row's topics and let the disk come to rest, for the row after this."""
+        with self._stack:
+            if self._topics:
+                self.wire().delete_topics(self._topics)
+        os.sync()
+
+
+def _load_seconds() -> float:
+    """Processor time of the load: client processes that have ended, and this one."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system

@@ -1,0 +1,126 @@
+"""Requests asked one at a time, each waited for; and request frames for load to repeat."""
+
+import socket
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.framing import frame, read_response_head, request_head
+from kafkapy.protocol.messages import decode_response, encode_request
+
+_CLIENT_ID = "bench"
+_LEADER_PATIENCE_S = 60.0
+_PRODUCE_VERSION = 9
+_FETCH_VERSION = 4
+
+
+def request(api: ApiKey, version: int, body: Mapping[str, Any]) -> bytes:
+    """A whole request with its length in front."""
+    head = request_head(api, version, 7, _CLIENT_ID)
+    return frame(head, encode_request(api, version, dict(body)))
+
+
+def batch_of(records: int, record_bytes: int) -> bytes:
+    """A batch of records without keys, their values as large as asked."""
+    now_ms = int(time.time() * 1000)
+    value = (bytes(range(256)) * (record_bytes // 256 + 1))[:record_bytes]
+    return bytes(build_batch([NewRecord(None, value, now_ms)] * records))
+
+
+def produce_frame(topic: str, partition: int, batch: bytes, acks: int) -> bytes:
+    rows = [{"index": partition, "records": batch}]
+    topics = [{"name": topic, "partition_data": rows}]
+    body = {"transactional_id": None, "acks": acks, "timeout": 30_000, "topic_data": topics}
+    return request(ApiKey.PRODUCE, _PRODUCE_VERSION, body)
+
+
+def produce_error_at(topic: str) -> int:
+    """Where the error code is in the answer to `produce_frame`, its length counted."""
+    # length, correlation id, tags, one topic, its name, one partition, its index
+    return 4 + 4 + 1 + 1 + 1 + len(topic) + 1 + 4
+
+
+def fetch_frame(topic: str, partition: int, max_bytes: int) -> tuple[bytes, int]:
+    """A fetch of one partition that waits for data, and where its offset stands."""
+    marker = 0x1122334455667788
+    asked = {"partition": partition, "fetch_offset": marker, "partition_max_bytes": max_bytes}
+    body = {
+        "replica_id": -1,
+        "max_wait": 500,
+        "min_bytes": 1,
+        "max_bytes": max_bytes,
+        "isolation_level": 0,
+        "topics": [{"topic": topic, "partitions": [asked]}],
+    }
+    wire = request(ApiKey.FETCH, _FETCH_VERSION, body)
+    at = wire.index(struct.pack(">q", marker))
+    return wire, at
+
+
+class Wire:
+    def __init__(self, bootstrap: str) -> None:
+        host, _, port = bootstrap.rpartition(":")
+        self._sock = socket.create_connection((host, int(port)), timeout=60)
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._sock.close()
+
+    def ask(self, api: ApiKey, version: int, body: Mapping[str, Any]) -> Any:
+        """The decoded answer, as kio's message for that version."""
+        self._sock.sendall(request(api, version, body))
+        answer = memoryview(self._receive(struct.unpack(">i", self._receive(4))[0]))
+        _, body_at = read_response_head(api, version, answer.toreadonly())
+        return decode_response(api, version, answer.toreadonly()[body_at:])
+
+    def create_topic(self, name: str, partitions: int, configs: Mapping[str, str]) -> None:
+        topic = {
+            "name": name,
+            "num_partitions": partitions,
+            "replication_factor": 1,
+            "assignments": [],
+            "configs": [{"name": key, "value": value} for key, value in configs.items()],
+        }
+        body = {"topics": [topic], "timeout": 60_000, "validate_only": False}
+        answer = self.ask(ApiKey.CREATE_TOPICS, 5, body)
+        if (error := answer.topics[0].error_code) != 0:
+            raise RuntimeError(f"topic {name} of {partitions} partitions: error {error}")
+        self._wait_for_leader(name, partitions - 1)
+
+    def delete_topics(self, names: Sequence[str]) -> None:
+        body = {"topic_names": list(names), "timeout": 60_000}
+        for row in self.ask(ApiKey.DELETE_TOPICS, 5, body).responses:
+            if row.error_code != 0:
+                raise RuntimeError(f"topic {row.name} cannot be deleted: error {row.error_code}")
+
+    def _wait_for_leader(self, name: str, partition: int) -> None:
+        """Apache Kafka answers CreateTopics before its own broker leads all partitions."""
+        row = {"partition_index": partition, "current_leader_epoch": -1, "timestamp": -1}
+        topics = [{"name": name, "partitions": [row]}]
+        body = {"replica_id": -1, "isolation_level": 0, "topics": topics}
+        ends = time.monotonic() + _LEADER_PATIENCE_S
+        while self.ask(ApiKey.LIST_OFFSETS, 5, body).topics[0].partitions[0].error_code != 0:
+            if time.monotonic() > ends:
+                raise RuntimeError(f"{name}-{partition} has no leader")
+            time.sleep(0.05)
+
+    def _receive(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            got = self._sock.recv(size - len(data))
+            if not got:
+                raise RuntimeError("the broker closed the connection")
+            data += got
+        return bytes(data)
