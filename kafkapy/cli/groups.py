@@ -1,10 +1,10 @@
 """`kafkapy groups`: list, describe with lag, reset offsets, delete."""
 
 import argparse
-import time
 from typing import Any, Final, NamedTuple
 
 from kafkapy.cli.client import DEFAULT_SERVER, Client, check
+from kafkapy.cli.finding import GROUP, chosen_partitions, coordinator, each_broker
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 from kafkapy.cli.reset_plan import Target, add_targets, new_offsets, target_of
@@ -14,8 +14,6 @@ from kafkapy.protocol.api_keys import ApiKey
 
 _END: Final = -1
 _START: Final = -2
-_ATTEMPTS: Final = 25
-_PAUSE_SECONDS: Final = 0.2
 
 
 class _Member(NamedTuple):
@@ -73,28 +71,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     rows = {}
-    with Client(options.server) as client:
-        brokers = [f"{one.host}:{one.port}" for one in client.metadata([]).brokers]
-    for address in brokers:
-        with Client(address) as client:
-            answer = client.ask(
-                ApiKey.LIST_GROUPS,
-                {"states_filter": _words(options.state), "types_filter": _words(options.type)},
-            )
-            check(answer.error_code, "listing groups")
-            for one in answer.groups:
-                rows[one.group_id] = {
-                    "group": one.group_id,
-                    "type": one.group_type,
-                    "state": one.group_state,
-                    "protocol": one.protocol_type or None,
-                }
+    for _, client in each_broker(options.server):
+        answer = client.ask(
+            ApiKey.LIST_GROUPS,
+            {"states_filter": _words(options.state), "types_filter": _words(options.type)},
+        )
+        check(answer.error_code, "listing groups")
+        for one in answer.groups:
+            rows[one.group_id] = {
+                "group": one.group_id,
+                "type": one.group_type,
+                "state": one.group_state,
+                "protocol": one.protocol_type or None,
+            }
     show([rows[name] for name in sorted(rows)], as_json=options.json, empty="no groups")
     return 0
 
 
 def _describe(options: argparse.Namespace) -> int:
-    with _coordinator(options.server, options.group) as client:
+    with coordinator(options.server, GROUP, options.group) as client:
         group = _described(client, options.group)
         committed = _committed(client, options.group)
         ends = _offsets_at(client, {*committed, *group.owners}, _END)
@@ -138,9 +133,9 @@ def _member_rows(group: _Described) -> list[dict[str, Any]]:
 
 def _reset(options: argparse.Namespace) -> int:
     target: Target = target_of(options)
-    with _coordinator(options.server, options.group) as client:
+    with coordinator(options.server, GROUP, options.group) as client:
         committed = _committed(client, options.group)
-        wanted = _wanted(client, options.topic) or set(committed)
+        wanted = chosen_partitions(client, options.topic) or set(committed)
         if not wanted:
             raise Failed(f"group {options.group} has no offsets: name topics with --topic")
         starts = _offsets_at(client, wanted, _START)
@@ -162,27 +157,13 @@ def _reset(options: argparse.Namespace) -> int:
 
 def _delete(options: argparse.Namespace) -> int:
     for name in options.group:
-        with _coordinator(options.server, name) as client:
+        with coordinator(options.server, GROUP, name) as client:
             answer = client.ask(ApiKey.DELETE_GROUPS, {"groups_names": [name]})
         check(answer.results[0].error_code, f"group {name}")
     return 0
 
 
 # Asking
-
-
-def _coordinator(server: str, group: str) -> Client:
-    """A client of the broker that coordinates the group. The first question of all makes
-    the cluster create the topic that groups live in, which takes a moment."""
-    asked = {"key_type": 0, "coordinator_keys": [group]}
-    with Client(server) as client:
-        for _ in range(_ATTEMPTS):
-            found = client.ask(ApiKey.FIND_COORDINATOR, asked).coordinators[0]
-            if found.error_code != ErrorCode.COORDINATOR_NOT_AVAILABLE:
-                break
-            time.sleep(_PAUSE_SECONDS)
-    check(found.error_code, f"coordinator of group {group}", found.error_message or None)
-    return Client(f"{found.host}:{found.port}")
 
 
 def _described(client: Client, group: str) -> _Described:
@@ -247,23 +228,6 @@ def _offsets_at(
         offsets = client.offsets(topic, dict.fromkeys(indexes, timestamp))
         found.update({(topic, index): offset for index, offset in offsets.items()})
     return found
-
-
-def _wanted(client: Client, given: list[str]) -> set[tuple[str, int]]:
-    wanted = set()
-    for one in given:
-        topic, _, listed = one.partition(":")
-        existing = client.partitions(topic)
-        chosen = existing
-        if listed:
-            if not all(number.strip().isdigit() for number in listed.split(",")):
-                raise Failed(f"--topic {one}: expected NAME:0,1,2")
-            chosen = [int(number) for number in listed.split(",")]
-        missing = sorted(set(chosen) - set(existing))
-        if missing:
-            raise Failed(f"topic {topic} has no partition {missing[0]}")
-        wanted |= {(topic, partition) for partition in chosen}
-    return wanted
 
 
 def _commit(client: Client, group: str, offsets: dict[tuple[str, int], int]) -> None:

@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "produce": ("kafkapy.cli.produce", "write lines of standard input to a topic"),
     "consume": ("kafkapy.cli.consume", "print the records of a topic"),
     "groups": ("kafkapy.cli.groups", "list, describe, reset and delete consumer groups"),
+    "transactions": ("kafkapy.cli.transactions", "list, describe, find and abort transactions"),
     "dump-log": ("kafkapy.cli.dump_log", "print what is in the files of a log"),
 }
 

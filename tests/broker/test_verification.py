@@ -30,7 +30,9 @@ from kafkapy.txn.events import (
     DescribeTransaction,
     EndTransaction,
     InitProducerId,
+    PartitionsVerified,
     TransactionDescribed,
+    VerifyPartitions,
 )
 from tests.broker.transaction_fakes import Coordinating, FakeMarkers, FakeNetwork
 
@@ -158,9 +160,12 @@ def test_verification_can_be_turned_off_but_adding_cannot() -> None:
     one = Verifying()
     one.is_enabled = False
     one.verify(Mode.VERIFY, A0)
-    assert one.last() == [None]
+    assert one.last() == ["go"], "a guard without a question, or the log refuses the batch"
+    is_in = VerifyPartitions("tx", 4000, 0, frozenset({A0}))
+    assert one.ask(is_in) == PartitionsVerified({A0: E.TRANSACTION_ABORTABLE})
     one.verify(Mode.ADD, A0)
     assert one.last() == ["go"]
+    assert one.ask(is_in) == PartitionsVerified({A0: E.NONE})
 
 
 @pytest.mark.parametrize(
