@@ -9,17 +9,16 @@ one's parent, if an entry was added, renamed or removed there since. Nothing her
 Trio: the shell passes `run_in_thread`; without one everything happens inline.
 """
 
-import fcntl
 import os
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable
 from struct import pack
 from threading import Lock
-from typing import Final
+from typing import Final, Protocol
 
 from kafkapy.core.errors import DiskFailed
-from kafkapy.core.seams import Flushed
+from kafkapy.core.seams import Disk, Flushed
 from kafkapy.core.time import Instant
 from kafkapy.server.files import (
     Folder,
@@ -43,6 +42,12 @@ _LARGE_FILE_BYTES: Final = 8 * 1024 * 1024
 
 class DirectoryLocked(DiskFailed):
     """Another process (Apache Kafka's included) or node owns this directory."""
+
+
+class OwnedDisk(Disk, Protocol):
+    """A Disk on which directories can be taken for oneself."""
+
+    def lock(self, directory: str) -> Callable[[], None]: ...
 
 
 class RealDisk:
@@ -329,8 +334,15 @@ def _lock_file(fd: int) -> None:
 
     Such a lock belongs to a process and is lost when it closes any descriptor of the file;
     one of an open file description (Linux) excludes those, and a second node in this
-    process too. Elsewhere an flock does the latter.
+    process too. Elsewhere an flock does the latter, and Windows locks a byte.
     """
+    try:
+        import fcntl
+    except ImportError:
+        import msvcrt
+
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows has it
+        return
     if hasattr(fcntl, "F_OFD_SETLK"):
         # struct flock: type, whence, start, length (0: all of it), pid (0 for these)
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))

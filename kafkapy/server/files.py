@@ -20,7 +20,7 @@ from kafkapy.core.seams import Bytes, Flushed
 # `work` never raises.
 RunInThread = Callable[[Callable[[], None], Callable[[], None]], None]
 
-_IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
+_IOV_MAX: Final = os.sysconf("SC_IOV_MAX") if hasattr(os, "sysconf") else 1024
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)
 
 

@@ -15,8 +15,8 @@ from kafkapy.server.files import RealFileSlice
 
 # Below this a pread and a shared sendmsg are cheaper than a sendfile of its own.
 SENDFILE_FROM_BYTES = 64 * 1024
-# IOV_MAX is 1024 on Linux; gathering more at once gains nothing.
-MAX_BUFFERS = 64
+# IOV_MAX is 1024 on Linux; gathering more at once gains nothing. Windows cannot gather.
+MAX_BUFFERS = 64 if hasattr(socket.socket, "sendmsg") else 1
 
 
 class Outgoing:

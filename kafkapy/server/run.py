@@ -24,7 +24,7 @@ from kafkapy.broker.startup import CannotStart
 from kafkapy.core.seams import Journal
 from kafkapy.kraft.directories import make_directory
 from kafkapy.server.clock import LoopClock
-from kafkapy.server.disk import DirectoryLocked, RealDisk
+from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.reactor import Reactor, make_reactor
 from kafkapy.server.rng import SystemRng
@@ -101,7 +101,7 @@ class Shell:
         self._journal = journal
         self._sockets = sockets
         self._threads = Threads()
-        self._disk = RealDisk(self._threads.run, _open_files_limit())
+        self._disk = self._make_disk()
         ports = {endpoint.name: sock.getsockname()[1] for endpoint, sock in sockets}
         self._locks = self._lock_directories()
         self.node = Node(
@@ -112,6 +112,9 @@ class Shell:
             journal=journal,
             bound_ports=ports,
         )
+
+    def _make_disk(self) -> OwnedDisk:
+        return RealDisk(self._threads.run, _open_files_limit())
 
     def _lock_directories(self) -> list[Callable[[], None]]:
         """Before anything is read or written: nobody else works on these directories."""

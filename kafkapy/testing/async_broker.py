@@ -4,6 +4,7 @@ The broker lives on its own thread and loop whatever runs the test; what differs
 how a blocking call is waited for, and sniffio knows which library asks.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
@@ -12,20 +13,37 @@ from typing import Any, TypeVar
 import sniffio
 
 from kafkapy.core.ids import TopicPartition
-from kafkapy.testing.broker import Broker, Text
+from kafkapy.testing.broker import LOOK_SECONDS, Broker, Looking, Text
+from kafkapy.testing.clock import Time
+from kafkapy.testing.coordinators import LostCoordinator
 from kafkapy.testing.faults import Faults
-from kafkapy.testing.groups import Group
+from kafkapy.testing.groups import Group, Member
 from kafkapy.testing.reading import Record
 from kafkapy.testing.requests import Request
+from kafkapy.testing.running import DiskSpace
 
 T = TypeVar("T")
 
 
 class AsyncBroker:
-    """`async with AsyncBroker() as kafka`; see Broker for what each method does."""
+    """`async with AsyncBroker() as kafka`; see Broker for what each method does. Faults, the
+    clock and the disk are the broker's own: to use them takes no time worth waiting for."""
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
-        self.broker = Broker(settings)
+    def __init__(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        directory: str | os.PathLike[str] | None = None,
+        api_versions: str | None = None,
+    ) -> None:
+        self.broker = Broker(settings, directory=directory, api_versions=api_versions)
+
+    @classmethod
+    def around(cls, broker: Broker) -> "AsyncBroker":
+        """The awaitable face of a broker that somebody else starts and ends."""
+        made = cls.__new__(cls)
+        made.broker = broker
+        return made
 
     async def __aenter__(self) -> "AsyncBroker":
         await _in_thread(self.broker.start)
@@ -45,8 +63,20 @@ class AsyncBroker:
         return self.broker.bootstrap
 
     @property
+    def is_running(self) -> bool:
+        return self.broker.is_running
+
+    @property
     def faults(self) -> Faults:
         return self.broker.faults
+
+    @property
+    def clock(self) -> Time:
+        return self.broker.clock
+
+    @property
+    def disk(self) -> DiskSpace:
+        return self.broker.disk
 
     async def create_topic(
         self, topic: str, partitions: int = 1, config: Mapping[str, str] | None = None
@@ -73,7 +103,11 @@ class AsyncBroker:
         return await _in_thread(self.broker.records, topic)
 
     async def wait_for(self, topic: str, count: int = 1, timeout: float = 10.0) -> list[Record]:
-        return await _in_thread(self.broker.wait_for, topic, count, timeout)
+        # Look by look, not in one thread: whoever cancels this does not wait for its timeout.
+        looking = Looking(self.broker, topic, count, timeout)
+        while (found := await _in_thread(looking.look)) is None:
+            await _sleep(LOOK_SECONDS)
+        return found
 
     async def groups(self) -> list[Group]:
         return await _in_thread(self.broker.groups)
@@ -84,20 +118,40 @@ class AsyncBroker:
     async def lag(self, group: str, topic: str | None = None) -> int:
         return await _in_thread(self.broker.lag, group, topic)
 
+    async def expire_member(
+        self, group: str, *, member_id: str | None = None, client_id: str | None = None
+    ) -> Member:
+        expire = partial(self.broker.expire_member, member_id=member_id, client_id=client_id)
+        return await _in_thread(expire, group)
+
+    def lose_coordinator(
+        self, *, group: str | None = None, transactional_id: str | None = None
+    ) -> LostCoordinator:
+        return self.broker.lose_coordinator(group=group, transactional_id=transactional_id)
+
     def requests(self, api: str | None = None) -> list[Request]:
         return self.broker.requests(api)
 
-    async def restart(self) -> None:
-        await _in_thread(self.broker.restart)
+    def forget_requests(self) -> None:
+        self.broker.forget_requests()
 
-    async def kill(self) -> None:
-        await _in_thread(self.broker.kill)
+    def events(self) -> list[tuple[str, str, dict[str, Any]]]:
+        return self.broker.events()
 
     async def start(self) -> None:
         await _in_thread(self.broker.start)
 
     async def stop(self) -> None:
         await _in_thread(self.broker.stop)
+
+    async def kill(self) -> None:
+        await _in_thread(self.broker.kill)
+
+    async def restart(self) -> None:
+        await _in_thread(self.broker.restart)
+
+    async def close(self) -> None:
+        await _in_thread(self.broker.close)
 
 
 async def _in_thread(work: Callable[..., T], *args: Any) -> T:
@@ -109,3 +163,14 @@ async def _in_thread(work: Callable[..., T], *args: Any) -> T:
     import asyncio
 
     return await asyncio.to_thread(work, *args)
+
+
+async def _sleep(seconds: float) -> None:
+    if sniffio.current_async_library() == "trio":
+        import trio
+
+        await trio.sleep(seconds)
+    else:
+        import asyncio
+
+        await asyncio.sleep(seconds)

@@ -8,13 +8,11 @@ Clients connect to `bootstrap` through a real socket. Every method blocks its ca
 microseconds to milliseconds, never the broker; use it from any thread.
 """
 
-import shutil
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from kafkapy.broker.node import Node
 from kafkapy.core.errors import ErrorCode, Refused
@@ -22,95 +20,23 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import build_batch
 from kafkapy.protocol.records import NewRecord
+from kafkapy.testing import coordinators
 from kafkapy.testing import groups as group_calls
-from kafkapy.testing.asking import ask, check
-from kafkapy.testing.clock import Time
-from kafkapy.testing.faults import Faults
-from kafkapy.testing.gate import Gatekeeper
-from kafkapy.testing.groups import Group
+from kafkapy.testing.asking import check
+from kafkapy.testing.coordinators import LostCoordinator
+from kafkapy.testing.faults import known_api
+from kafkapy.testing.groups import Group, Member
 from kafkapy.testing.reading import Record, decode, read_bytes
-from kafkapy.testing.requests import Request, Requests
-from kafkapy.testing.settings import configured, make_directory
-from kafkapy.testing.shell import Heard
-from kafkapy.testing.thread import BrokerDied, BrokerThread
+from kafkapy.testing.requests import Request
+from kafkapy.testing.running import Running
 
-T = TypeVar("T")
 Text = str | bytes | None
 # How often `wait_for` looks; a look at an unchanged topic costs some 50 us.
-_LOOK_SECONDS = 0.003
+LOOK_SECONDS = 0.003
 
 
-class Broker:
-    """A lone Kafka broker for one test, or for a few. `settings` are Kafka's, by its names."""
-
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
-        self.faults = Faults()
-        self.clock = Time(lambda by_ms: self._running().advance(by_ms))
-        self._settings = dict(settings or {})
-        self._requests = Requests()
-        self._gate = Gatekeeper(self.faults, self._requests)
-        self._heard = Heard()
-        self._directory: str | None = None
-        self._thread: BrokerThread | None = None
-        self._port = 0
-
-    def __enter__(self) -> "Broker":
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-        if error is None:
-            self.faults.check()
-
-    # --- its life ---
-
-    def start(self) -> None:
-        """Serve; on the port and the data of before, if it served before."""
-        assert self._thread is None, "the broker runs already"
-        if self._directory is None:
-            self._directory = make_directory()
-        try:
-            config = configured(self._directory, self._port, self._settings)
-            thread = BrokerThread(config, self._heard, self._gate, self.clock.ahead_ms)
-            self._port = thread.start()
-        except BaseException:
-            self._remove()
-            raise
-        self._thread = thread
-
-    def stop(self) -> None:
-        """Shut down cleanly, as on SIGTERM; the data stays for `start`."""
-        thread, self._thread = self._running(), None
-        thread.stop()
-
-    def kill(self) -> None:
-        """End at once, as on SIGKILL: nothing is flushed or handed over."""
-        thread, self._thread = self._running(), None
-        thread.stop(kill=True)
-
-    def restart(self) -> None:
-        self.stop()
-        self.start()
-
-    def close(self) -> None:
-        """Stop, if it runs, and remove its data."""
-        try:
-            if self._thread is not None:
-                self.stop()
-        finally:
-            self._remove()
-
-    @property
-    def bootstrap(self) -> str:
-        """What clients call bootstrap.servers."""
-        assert self._port, "the broker has not been started"
-        return f"127.0.0.1:{self._port}"
+class Broker(Running):
+    """A lone Kafka broker for one test, or for a few."""
 
     # --- topics and records ---
 
@@ -183,22 +109,10 @@ class Broker:
     def wait_for(self, topic: str, count: int = 1, timeout: float = 10.0) -> list[Record]:
         """The topic's visible records once there are `count` (those of committed or no
         transactions). TimeoutError says how many came."""
-        deadline = time.monotonic() + timeout
-        seen: list[tuple[int, int, int]] | None = None
-        visible: list[Record] = []
-        while True:
-            ends = self._call(lambda node: _ends(node, topic))
-            if ends != seen:
-                seen = ends
-                visible = [one for one in self.records(topic) if one.is_visible] if ends else []
-            if len(visible) >= count:
-                return visible
-            if time.monotonic() > deadline:
-                raise TimeoutError(
-                    f"{topic} has {len(visible)} of {count} records after {timeout} s"
-                    + ("" if ends else "; there is no such topic")
-                )
-            time.sleep(_LOOK_SECONDS)
+        looking = Looking(self, topic, count, timeout)
+        while (found := looking.look()) is None:
+            time.sleep(LOOK_SECONDS)
+        return found
 
     # --- groups ---
 
@@ -210,44 +124,82 @@ class Broker:
         return group_calls.committed(self._ask, group)
 
     def lag(self, group: str, topic: str | None = None) -> int:
-        """Records the group has still to read: in all partitions of the topics it has
-        committed in (or of `topic`), from its commit, or else from the start, to the end."""
+        """Records the group has still to read: in all partitions of `topic`, or else of the
+        topics it has committed in or is reading, from its commit, or else from the start, to
+        the end. Without `topic` the group must exist."""
         commits = self.committed(group)
         topics = {one.topic for one in commits} if topic is None else {topic}
+        if topic is None:
+            members = group_calls.one_group(self._ask, group).members
+            topics |= {one.topic for member in members for one in member.partitions}
         lag = 0
         for name in topics:
             for index, start, stable in self._call(partial(_ends, topic=name)):
                 lag += max(0, stable - commits.get(TopicPartition(name, index), start))
         return lag
 
+    def expire_member(
+        self, group: str, *, member_id: str | None = None, client_id: str | None = None
+    ) -> Member:
+        """Put a member out of its group, as if its session had ended: the others take over,
+        and it hears of it at its next heartbeat. A lone member need not be named."""
+        return group_calls.expire(self._ask, group, member_id, client_id)
+
+    def lose_coordinator(
+        self, *, group: str | None = None, transactional_id: str | None = None
+    ) -> LostCoordinator:
+        """Nobody coordinates this group (or transactional id) until `elect()`, or until the
+        end of a `with`: what was under way is answered NOT_COORDINATOR, and whoever is elected
+        reads everything from the log again."""
+        return coordinators.lose(self._running(), group, transactional_id)
+
     # --- what happened ---
 
     def requests(self, api: str | None = None) -> list[Request]:
         """What clients asked so far (the last 10,000), or only their requests of `api`."""
         seen = list(self._requests.seen)
-        return seen if api is None else [one for one in seen if one.api == api]
+        if api is None:
+            return seen
+        name = known_api(api)
+        return [one for one in seen if one.api == name]
+
+    def forget_requests(self) -> None:
+        """`requests` starts over."""
+        self._requests.seen.clear()
 
     def events(self) -> list[tuple[str, str, dict[str, Any]]]:
         """The broker's own log: (level, event, facts). Says why a connection was closed."""
         return list(self._heard.events)
 
-    # --- inside ---
 
-    def _running(self) -> BrokerThread:
-        if self._thread is None:
-            raise BrokerDied("the broker does not run; start() it")
-        return self._thread
+class Looking:
+    """One `wait_for`, look by look: what waits between two looks differs."""
 
-    def _call(self, work: Callable[[Node], T]) -> T:
-        return self._running().call(work)
+    def __init__(self, broker: Broker, topic: str, count: int, timeout: float) -> None:
+        self._broker = broker
+        self._topic = topic
+        self._count = count
+        self._timeout = timeout
+        self._deadline = time.monotonic() + timeout
+        self._ends: list[tuple[int, int, int]] | None = None
+        self._visible: list[Record] = []
 
-    def _ask(self, api: ApiKey, version: int, body: Mapping[str, Any]) -> Any:
-        return self._running().ask(lambda node, done: ask(node, api, version, body, done))
-
-    def _remove(self) -> None:
-        directory, self._directory = self._directory, None
-        if directory is not None:
-            shutil.rmtree(directory)
+    def look(self) -> list[Record] | None:
+        """The records, None if there are too few yet, TimeoutError if it is too late."""
+        topic = self._topic
+        ends = self._broker._call(lambda node: _ends(node, topic))
+        if ends != self._ends:
+            self._ends = ends
+            records = self._broker.records(topic) if ends else []
+            self._visible = [one for one in records if one.is_visible]
+        if len(self._visible) >= self._count:
+            return self._visible
+        if time.monotonic() > self._deadline:
+            raise TimeoutError(
+                f"{topic} has {len(self._visible)} of {self._count} records "
+                f"after {self._timeout} s" + ("" if ends else "; there is no such topic")
+            )
+        return None
 
 
 def _read_topic(node: Node, topic: str) -> list[tuple[int, int, bytes]]:

@@ -2,13 +2,13 @@
 
     kafka.faults.on("Produce", topic="orders").error(NOT_LEADER_OR_FOLLOWER).once()
 
-    on(...)     which requests    error, delay, drop, disconnect, lose_answer, hold   what
-    once, times(n), on_call(n), with_probability(p, seed)                             when
+    on(...)   which requests    error, delay, drop, disconnect, lose_answer, tear, hold   what
+    once, times(n), on_call(n), with_probability(p, seed)                                 when
 
-`error`, `drop` and `disconnect` happen instead of the request, `delay` and `lose_answer` to
-its answer; `hold` keeps the request until `release`. Of several faults that match, the first
-that is due happens. Spelling mistakes are errors at once, and a fault that never happened is
-an error at the end.
+`error`, `drop` and `disconnect` happen instead of the request, `delay`, `lose_answer` and
+`tear` to its answer; `hold` keeps the request until `release`. Of several faults that match,
+the first that is due happens. Spelling mistakes are errors at once, and a fault that never
+happened is an error at the end.
 """
 
 import difflib
@@ -40,6 +40,7 @@ class Instead(Enum):
     DROP = "drop"
     DISCONNECT = "disconnect"
     LOSE_ANSWER = "lose_answer"
+    TEAR = "tear"
     HOLD = "hold"
 
 
@@ -87,6 +88,10 @@ class Fault:
         """Serve the request, then close the connection instead of answering: what tells an
         idempotent producer from one that writes twice."""
         return self._do(Instead.LOSE_ANSWER)
+
+    def tear(self) -> "Fault":
+        """Serve the request, send the first half of the answer, then close the connection."""
+        return self._do(Instead.TEAR)
 
     def hold(self) -> "Fault":
         """Keep matching requests unserved until `release`."""
@@ -221,7 +226,7 @@ class Faults:
         client_id: str | None = None,
     ) -> Fault:
         """A new fault for requests of `api` ("Produce", "Fetch", "JoinGroup" ...)."""
-        fault = Fault(_known_api(api), topic, group, client_id)
+        fault = Fault(known_api(api), topic, group, client_id)
         with self._lock:
             self._faults.append(fault)
         return fault
@@ -243,7 +248,7 @@ class Faults:
             raise FaultNeverFired("; ".join(reasons))
 
 
-def _known_api(api: str) -> str:
+def known_api(api: str) -> str:
     wanted = api.replace("_", "").lower()
     for name in _APIS:
         if name.lower() == wanted:

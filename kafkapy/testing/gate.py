@@ -1,7 +1,9 @@
 """Where requests pass by the test: written down, and hit by a fault if one is due.
 
-request -> describe -> a fault?  no   -> the broker
-                                 yes  -> refuse | never answer | hang up | answer late | hold
+request -> known to the release we pass for? -> describe -> a fault?
+                            no: as it would          no   -> the broker
+                                                     yes  -> refuse | never answer | hang up
+                                                             | answer late | half | hold
 """
 
 from collections.abc import Callable
@@ -12,62 +14,87 @@ from typing import Any
 import trio
 
 from kafkapy.broker.apis import find_api
-from kafkapy.broker.call import Answer, Call, Hangup, Later, Peer, Resolved
+from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.broker.dispatch import encode
 from kafkapy.broker.node import Node
+from kafkapy.core.errors import ErrorCode
 from kafkapy.core.time import later
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.framing import read_request_header, read_response_head
+from kafkapy.protocol.framing import RequestHeader, read_request_header, read_response_head
 from kafkapy.protocol.messages import decode_request, decode_response
 from kafkapy.testing.faults import Fault, Faults, Instead
 from kafkapy.testing.refusals import refuse, refuse_fetch, replace_codes
+from kafkapy.testing.releases import Release
 from kafkapy.testing.requests import Request, Requests
-from kafkapy.testing.shell import Next
+from kafkapy.testing.shell import Next, TestShell
 
 
 class Gatekeeper:
     """One a broker, for all its restarts."""
 
-    def __init__(self, faults: Faults, requests: Requests) -> None:
+    def __init__(self, faults: Faults, requests: Requests, release: Release | None) -> None:
         self._faults = faults
         self._requests = requests
+        self._release = release
 
     def __call__(
-        self, node: Node, request: memoryview, peer: Peer, serve: Next
+        self, shell: TestShell, request: memoryview, peer: Peer, serve: Next
     ) -> tuple[Call, Answer]:
         header, body_at = read_request_header(request)
+        release = None if peer.is_controller_listener else self._release
+        if release is not None:
+            refused = _unknown_to(release, header, peer, shell.node)
+            if refused is not None:
+                return refused
         api = find_api(header.api_key, is_controller=peer.is_controller_listener)
         if api is None or not api.min_version <= header.api_version <= api.max_version:
             return serve(request, peer)
         body = decode_request(header.api_key, header.api_version, request[body_at:])
-        seen = self._requests.describe(node, api.key, header, body, peer)
+        seen = self._requests.describe(shell.node, api.key, header, body, peer)
         fault = self._faults.find(seen)
         if fault is None:
             self._requests.seen.append(seen)
-            return serve(request, peer)
-        self._requests.seen.append(seen._replace(fault=str(fault)))
+            call, answer = serve(request, peer)
+        else:
+            self._requests.seen.append(seen._replace(fault=str(fault)))
+            call = Call(*header, body, peer, shell.node.clock.now())
+            call, answer = self._hit(shell, call, request, serve, seen, fault)
+        if release is not None and header.api_key == ApiKey.API_VERSIONS:
+            answer = _then(answer, release.advertise)
+        return call, answer
+
+    def _hit(
+        self,
+        shell: TestShell,
+        call: Call,
+        request: memoryview,
+        serve: Next,
+        seen: Request,
+        fault: Fault,
+    ) -> tuple[Call, Answer]:
+        """What `fault` makes of the request of `call`."""
+        peer = call.peer
+        answer: Answer
         if fault.instead is Instead.DISCONNECT:
             raise Hangup(f"{fault}")
-        answer: Answer
         if fault.instead is Instead.HOLD:
-            call = Call(*header, None, peer, node.clock.now())
             # The connection reads its next bytes over these.
             kept = bytes(request)
             answer = _held(fault, lambda: serve(memoryview(kept), peer)[1])
-        elif fault.instead in (Instead.NOTHING, Instead.LOSE_ANSWER):
-            call, answer = serve(request, peer)
-        elif fault.instead is Instead.ERROR and header.api_key == ApiKey.METADATA:
-            call, answer = serve(request, peer)
-            answer = _then(answer, lambda resolved: _failed_metadata(call, resolved, fault))
-        else:
-            call = Call(*header, body, peer, node.clock.now())
+        elif fault.instead is Instead.DROP:
             answer = Later()
-            if fault.instead is Instead.ERROR:
-                answer = self._refused(node, call, seen, fault)
-        if fault.instead is Instead.LOSE_ANSWER:
-            answer = _then(answer, lambda _: Hangup(f"{fault}"))
+        elif fault.instead is Instead.ERROR and call.api_key != ApiKey.METADATA:
+            answer = self._refused(shell.node, call, seen, fault)
+        else:
+            call, answer = serve(request, peer)
         if fault.delay_ms:
-            answer = _delayed(node, answer, fault.delay_ms)
+            answer = _delayed(shell.node, answer, fault.delay_ms)
+        if fault.instead is Instead.ERROR and call.api_key == ApiKey.METADATA:
+            answer = _then(answer, lambda resolved: _failed_metadata(call, resolved, fault))
+        elif fault.instead is Instead.LOSE_ANSWER:
+            answer = _then(answer, lambda _: Hangup(f"{fault}"))
+        elif fault.instead is Instead.TEAR:
+            answer = _then(answer, lambda resolved: _torn(shell, call, resolved, fault))
         return call, answer
 
     def _refused(self, node: Node, call: Call, seen: Request, fault: Fault) -> Answer:
@@ -84,11 +111,44 @@ class Gatekeeper:
         return refuse_fetch(call.version, body, fetched, fault.code)
 
 
+def _unknown_to(
+    release: Release, header: RequestHeader, peer: Peer, node: Node
+) -> tuple[Call, Answer] | None:
+    """What a broker of that release does with a request it does not know."""
+    if release.serves(header.api_key, header.api_version):
+        return None
+    if header.api_key != ApiKey.API_VERSIONS:
+        raise Hangup(
+            f"Kafka {release.name} does not know API {header.api_key} in version "
+            f"{header.api_version}"
+        )
+    # In a version that every client can read (KIP-511).
+    call = Call(*header, None, peer, node.clock.now())
+    call.version = 0
+    return call, {"error_code": ErrorCode.UNSUPPORTED_VERSION, "api_keys": release.own_row()}
+
+
+def _frame(call: Call, resolved: Resolved) -> bytes:
+    parts = []
+    for part in encode(call, resolved):
+        if isinstance(part, bytes):
+            parts.append(part)
+        else:
+            parts.append(part.read())
+            part.release()
+    return b"".join(parts)
+
+
+def _torn(shell: TestShell, call: Call, resolved: Resolved, fault: Fault) -> Resolved:
+    frame = b"" if isinstance(resolved, Hangup) else _frame(call, resolved)
+    if not frame:
+        return Hangup(f"{fault}")
+    shell.hang_up(call.peer, f"{fault}")
+    return Encoded([frame[: len(frame) // 2]])
+
+
 def _failed_metadata(call: Call, resolved: Resolved, fault: Fault) -> Resolved:
-    frame = b"".join(
-        part if isinstance(part, bytes) else part.read() for part in encode(call, resolved)
-    )
-    view = memoryview(frame)[4:]
+    view = memoryview(_frame(call, resolved))[4:]
     _, body_at = read_response_head(call.api_key, call.version, view)
     answer = decode_response(call.api_key, call.version, view[body_at:])
 

@@ -16,6 +16,8 @@ from kafkapy.testing.asking import check
 
 _LOOK_SECONDS: Final = 0.005
 _MOST_LOOKS: Final = 1000
+# KIP-848: a member that goes for good, static or not.
+_LEAVE_EPOCH: Final = -1
 
 Ask = Callable[[ApiKey, int, Mapping[str, Any]], Any]
 
@@ -51,6 +53,51 @@ def groups(ask: Ask) -> list[Group]:
         )
         for one in sorted(listed.groups, key=lambda one: str(one.group_id))
     ]
+
+
+def one_group(ask: Ask, group_id: str) -> Group:
+    known = {one.group_id: one for one in groups(ask)}
+    if group_id not in known:
+        raise LookupError(f"there is no group {group_id!r}; the broker knows {sorted(known)}")
+    return known[group_id]
+
+
+def expire(ask: Ask, group_id: str, member_id: str | None, client_id: str | None) -> Member:
+    """End the session of one member, with the request by which it would leave itself."""
+    group = one_group(ask, group_id)
+    chosen = [
+        one
+        for one in group.members
+        if member_id in (None, one.member_id) and client_id in (None, one.client_id)
+    ]
+    if len(chosen) != 1:
+        who = ", ".join(f"{one.member_id} of {one.client_id}" for one in group.members)
+        raise LookupError(f"{len(chosen)} members of {group_id} are meant; it has: {who or 'none'}")
+    (member,) = chosen
+    if group.kind == "consumer":
+        left = ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, _leaving(group_id, member.member_id))
+        check(left.error_code, f"member {member.member_id}", left.error_message)
+        return member
+    who_leaves = {"member_id": member.member_id, "group_instance_id": None, "reason": None}
+    left = ask(ApiKey.LEAVE_GROUP, 5, {"group_id": group_id, "members": [who_leaves]})
+    check(left.error_code or left.members[0].error_code, f"member {member.member_id}")
+    return member
+
+
+def _leaving(group_id: str, member_id: str) -> dict[str, Any]:
+    """A ConsumerGroupHeartbeat that says no more than that its member goes for good."""
+    return {
+        "group_id": group_id,
+        "member_id": member_id,
+        "member_epoch": _LEAVE_EPOCH,
+        "instance_id": None,
+        "rack_id": None,
+        "rebalance_timeout": -1,
+        "subscribed_topic_names": None,
+        "subscribed_topic_regex": None,
+        "server_assignor": None,
+        "topic_partitions": None,
+    }
 
 
 def committed(ask: Ask, group_id: str) -> dict[TopicPartition, int]:

@@ -1,13 +1,14 @@
-"""The server's shell with three differences: requests pass by the test, the clock can be put
-forward, and the garbage collector is left alone (freezing it suits a process that is a broker,
-not one that also is somebody's test run).
+"""The server's shell with four differences: requests pass by the test, the clock can be put
+forward, the disk may be memory, and the garbage collector is left alone (freezing it suits a
+process that is a broker, not one that also is somebody's test run).
 
-    listener -> gate(request, peer, next) -> dispatch -> node
+    listener -> gate(shell, request, peer, next) -> dispatch -> node
 """
 
 import socket
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import trio
@@ -15,18 +16,20 @@ import trio
 from kafkapy.broker.call import Answer, Call, Peer
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
-from kafkapy.broker.node import Node
+from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Journal
+from kafkapy.server.disk import OwnedDisk, RealDisk
 from kafkapy.server.listener import listen
 from kafkapy.server.run import Shell
 from kafkapy.testing.clock import AdvancingClock
+from kafkapy.testing.memory_disk import MemoryDisk
 
 Next = Callable[[memoryview, Peer], tuple[Call, Answer]]
-Gate = Callable[[Node, memoryview, Peer, Next], tuple[Call, Answer]]
+Gate = Callable[["TestShell", memoryview, Peer, Next], tuple[Call, Answer]]
 
 
 class TestShell(Shell):
-    """Made inside the Trio loop, like any Shell."""
+    """Made inside the Trio loop, like any Shell. Without `memory` the disk is the real one."""
 
     __test__ = False  # the name is not pytest's
 
@@ -37,10 +40,21 @@ class TestShell(Shell):
         sockets: list[tuple[Endpoint, socket.socket]],
         gate: Gate,
         clock: AdvancingClock,
+        memory: MemoryDisk | None,
     ) -> None:
+        self._memory = memory
         super().__init__(config, journal, sockets, clock)
         self.advance = clock.advance
         self._gate = gate
+
+    def _make_disk(self) -> OwnedDisk:
+        if self._memory is None:
+            return super()._make_disk()
+        self._memory.run_later = self.clock.call_soon
+        # Kafka halts when its only log directory fails. What refused to write has an answer
+        # to send first.
+        self._memory.on_full = partial(self.clock.call_soon, _halt)
+        return self._memory
 
     async def start(self) -> None:
         started = trio.Event()
@@ -50,7 +64,13 @@ class TestShell(Shell):
             self.listeners.append(self._listener(endpoint, sock))
 
     def _dispatch(self, request: memoryview, peer: Peer) -> tuple[Call, Answer]:
-        return self._gate(self.node, request, peer, super()._dispatch)
+        return self._gate(self, request, peer, super()._dispatch)
+
+    def hang_up(self, peer: Peer, reason: str) -> None:
+        """Close the connection of `peer`, once what was just answered is on its way."""
+        for connection in (one for listener in self.listeners for one in listener.connections):
+            if connection.peer is peer:
+                self.clock.call_soon(partial(connection.close, reason))
 
     def kill(self) -> None:
         """As a power cut would, except that this process must not lose descriptors: nothing
@@ -65,10 +85,15 @@ class TestShell(Shell):
         for connection in (one for listener in self.listeners for one in listener.connections):
             connection._socket.close()
         self._threads.close()
-        for file in list(self._disk._open):
-            file.drop_handle()
-        self._disk._open.clear()
+        if isinstance(self._disk, RealDisk):
+            for file in list(self._disk._open):
+                file.drop_handle()
+            self._disk._open.clear()
         self._unlock()
+
+
+def _halt() -> None:
+    raise DiskFailed("the disk", "is full, so the broker has halted; free it and start() again")
 
 
 def bind(config: BrokerConfig) -> list[tuple[Endpoint, socket.socket]]:

@@ -8,8 +8,9 @@
     stop()     ---------------------->   hand over, flush, close
                <----------------------   the thread has ended
 
-A broker that dies answers every call under way with its death. The thread is a daemon: a
-test run that forgot to stop its broker still ends.
+A broker that dies answers every call under way with its death. The thread is a daemon, and a
+broker that nobody holds any more, or that is left at exit, is told to end (`abandon`): a test
+run that forgot to stop its broker still ends.
 """
 
 import threading
@@ -22,12 +23,16 @@ import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.node import Node
+from kafkapy.core.errors import DiskFailed
 from kafkapy.testing.clock import AdvancingClock
+from kafkapy.testing.memory_disk import MemoryDisk
 from kafkapy.testing.shell import Gate, Heard, TestShell, bind
 
 # Far beyond what a start takes on a loaded machine: reached only when something hangs.
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 60.0
+# At exit a broker nobody stopped gets this long before the process goes without it.
+ABANDON_SECONDS: Final = 2.0
 
 T = TypeVar("T")
 
@@ -40,17 +45,23 @@ class BrokerThread:
     """Started once, stopped once; a restart is a new one on the same data and port."""
 
     def __init__(
-        self, config: BrokerConfig, journal: Heard, gate: Gate, clock_ahead_ms: int = 0
+        self,
+        config: BrokerConfig,
+        journal: Heard,
+        gate: Gate,
+        memory: MemoryDisk | None,
+        clock_ahead_ms: int = 0,
     ) -> None:
         self._config = config
         self._journal = journal
         self._gate = gate
+        self._memory = memory
         self._clock_ahead_ms = clock_ahead_ms
         self._ready: Future[int] = Future()
         self._waiting: set[Future[Any]] = set()
         self._lock = threading.Lock()
         self._died: BaseException | None = None
-        self._is_over = False
+        self.is_over = False
         self._kill = False
         self._token: trio.lowlevel.TrioToken | None = None
         self._stop: trio.Event | None = None
@@ -63,16 +74,30 @@ class BrokerThread:
         return self._ready.result(START_SECONDS)
 
     def stop(self, *, kill: bool = False) -> None:
-        """Raises what the broker died of, if it did."""
+        """Raises what the broker died of, if it did; a full disk is no surprise."""
+        self._tell_to_stop(kill=kill)
+        self._thread.join(STOP_SECONDS)
+        assert not self._thread.is_alive(), "the broker's thread does not end"
+        if self._died is not None and not self.has_halted:
+            raise BrokerDied("the broker died of its own") from self._died
+
+    def abandon(self) -> None:
+        """End without being waited for; at exit, or from whichever thread collects garbage."""
+        self._tell_to_stop(kill=True)
+        if threading.current_thread() is threading.main_thread():
+            self._thread.join(ABANDON_SECONDS)
+
+    @property
+    def has_halted(self) -> bool:
+        """It ended because its disk is full, as Kafka does."""
+        return self.is_over and isinstance(self._died, DiskFailed)
+
+    def _tell_to_stop(self, *, kill: bool) -> None:
         self._kill = kill
         token, stop = self._token, self._stop
         if token is not None and stop is not None:
-            with suppress(trio.RunFinishedError):  # it died: said below
+            with suppress(trio.RunFinishedError):  # it died before
                 token.run_sync_soon(stop.set)
-        self._thread.join(STOP_SECONDS)
-        assert not self._thread.is_alive(), "the broker's thread does not end"
-        if self._died is not None:
-            raise BrokerDied("the broker died of its own") from self._died
 
     def call(self, work: Callable[[Node], T]) -> T:
         """Run `work` on the broker's loop."""
@@ -96,7 +121,7 @@ class BrokerThread:
         """Run `work` on the broker's loop; it, or something later, calls `done` once."""
         answer: Future[T] = Future()
         with self._lock:
-            if self._is_over or self._token is None:
+            if self.is_over or self._token is None:
                 raise BrokerDied("the broker does not run") from self._died
             self._waiting.add(answer)
 
@@ -126,7 +151,7 @@ class BrokerThread:
         except BaseException as died:
             self._died = _only(died)
         with self._lock:
-            self._is_over = True
+            self.is_over = True
             waiting = list(self._waiting)
         if not self._ready.done():
             self._ready.set_exception(self._died or BrokerDied("it ended while starting"))
@@ -141,7 +166,7 @@ class BrokerThread:
         sockets = bind(self._config)
         try:
             clock = AdvancingClock(self._clock_ahead_ms)
-            shell = TestShell(self._config, self._journal, sockets, self._gate, clock)
+            shell = TestShell(self._config, self._journal, sockets, self._gate, clock, self._memory)
             try:
                 await self._serve(shell, self._stop)
             finally:

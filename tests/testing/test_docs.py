@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # Other plugins cost the run inside more than the brokers do.
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-CONFTEST = "from kafkapy.testing.plugin import kafka, kafka_session, kafka_settings\n"
+PLUGINS = ("-p", "no:cacheprovider", "-p", "kafkapy.testing.plugin")
 SNIPPETS = re.findall(
     r"^```python\n(.*?)^```", (ROOT / "docs/TESTING_YOUR_APP.md").read_text(), re.S | re.M
 )
@@ -19,7 +19,7 @@ SNIPPETS = re.findall(
 
 def run_pytest(*arguments: str | Path, cwd: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-m", "pytest", "-q", *PLUGINS, *arguments],
         capture_output=True,
         text=True,
         cwd=cwd,
@@ -34,7 +34,6 @@ def run_pytest(*arguments: str | Path, cwd: Path) -> str:
 def test_every_snippet_runs_and_the_examples_tell_right_from_wrong(tmp_path: Path) -> None:
     """In one run of pytest. Snippets that are scripts run when their module is imported."""
     assert len(SNIPPETS) >= 8
-    (tmp_path / "conftest.py").write_text(CONFTEST)
     for number, snippet in enumerate(SNIPPETS):
         (tmp_path / f"test_{number}.py").write_text(snippet)
     for file in (ROOT / "examples/testing").glob("*.py"):

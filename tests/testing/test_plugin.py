@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = "from kafkapy.testing.plugin import kafka, kafka_session, kafka_settings\n"
 TESTS = """
 from confluent_kafka import Producer
 
@@ -52,11 +51,10 @@ def test_importing_the_plugin_imports_no_broker() -> None:
 
 @pytest.mark.timeout(240)
 def test_a_run_of_users_is_clean_and_unused_faults_are_said(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_shop.py").write_text(TESTS)
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", "-n", "1"]
     done = subprocess.run(
-        [*run, "-W", "error", str(tmp_path)],
+        [*run, "-p", "kafkapy.testing.plugin", "-W", "error", str(tmp_path)],
         capture_output=True,
         text=True,
         cwd=tmp_path,
