@@ -44,6 +44,7 @@ class TestShell(Shell):
     ) -> None:
         self._memory = memory
         super().__init__(config, journal, sockets, clock)
+        self.node.on_fatal = lambda _: clock.call_soon(_halt)
         self.advance = clock.advance
         self._gate = gate
 
@@ -93,7 +94,7 @@ class TestShell(Shell):
 
 
 def _halt() -> None:
-    raise DiskFailed("the disk", "is full, so the broker has halted; free it and start() again")
+    raise DiskFailed("the disk", "it failed, so the broker has halted; free it, start() again")
 
 
 def bind(config: BrokerConfig) -> list[tuple[Endpoint, socket.socket]]:

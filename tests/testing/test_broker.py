@@ -1,7 +1,10 @@
 """The broker in the test's process: starts, serves, shows what it holds, leaves nothing."""
 
+import gc
 import os
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -10,6 +13,8 @@ import pytest
 from kafkapy.core.errors import Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.testing import Broker
+
+ROOT = Path(__file__).parents[2]
 
 
 def descriptors() -> int:
@@ -60,17 +65,97 @@ def test_a_bad_setting_is_said_where_the_broker_is_started() -> None:
     assert (threading.active_count(), descriptors()) == before
 
 
-def test_fifty_brokers_leave_no_thread_no_descriptor_and_no_file() -> None:
-    with Broker():
-        pass  # what is imported and opened once
-    memory = Path("/dev/shm")
-    before = threading.active_count(), descriptors(), len(list(memory.glob("kafkapy-test-*")))
-    for _ in range(50):
-        with Broker() as kafka:
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_brokers_leave_no_thread_and_no_descriptor(in_memory: bool, tmp_path: Path) -> None:
+    def use(number: int) -> None:
+        directory = None if in_memory else tmp_path / str(number)
+        with Broker(directory=directory) as kafka:
             kafka.produce("t", "x")
-    after = threading.active_count(), descriptors(), len(list(memory.glob("kafkapy-test-*")))
-    assert after[:2] == before[:2]
-    assert after[2] <= before[2] + 2  # another run on this machine may have its own
+
+    use(-1)  # what is imported and opened once
+    before = threading.active_count(), descriptors()
+    for number in range(20):
+        use(number)
+    assert (threading.active_count(), descriptors()) == before
+
+
+def test_files_are_in_memory_unless_a_directory_is_named(tmp_path: Path) -> None:
+    with Broker() as kafka:
+        kafka.produce("t", "x")
+        assert not Path(kafka._directory).exists()
+    with Broker(directory=tmp_path) as kafka:
+        kafka.produce("t", "x")
+    assert (tmp_path / "t-0" / "00000000000000000000.log").stat().st_size > 0
+    with Broker(directory=tmp_path) as kafka:
+        assert [one.value for one in kafka.records("t")] == [b"x"]
+
+
+def test_a_broker_that_nobody_holds_ends_by_itself() -> None:
+    kafka = Broker()
+    kafka.start()
+    thread = kafka._running()._thread
+    del kafka
+    gc.collect()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["", "raise ZeroDivisionError", "import sys; sys.exit(3)", "import os; os._exit(0)"],
+    ids=["falls off", "raises", "exits", "dies"],
+)
+def test_a_process_that_forgot_its_broker_still_ends(end: str, tmp_path: Path) -> None:
+    """Within the time that subprocess.run gives it, and leaving no file."""
+    code = "from kafkapy.testing import Broker\nkafka = Broker()\nkafka.start()\n"
+    code += "kafka.produce('t', 'x')\nprint('ran', flush=True)\n" + end
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        check=False,
+    )
+    assert ended.stdout == "ran\n"
+    assert "Error" not in ended.stderr.replace("ZeroDivisionError", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+WITHOUT = """
+import os, selectors, socket, sys
+# What Windows has not, of what a Python on Linux has.
+for module in ("fcntl", "resource", "pwd", "grp"):
+    sys.modules[module] = None
+for name in ("pread", "preadv", "pwrite", "pwritev", "sendfile", "fdatasync", "sysconf", "writev"):
+    delattr(os, name)
+import kafkapy.server.reactor
+kafkapy.server.reactor.select = None
+selectors.DefaultSelector = selectors.SelectSelector
+class Socket(socket.socket):
+    sendmsg = property()
+socket.socket = Socket
+from kafkapy.testing import Broker
+from confluent_kafka import Producer
+with Broker() as kafka:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    producer.produce("orders", b"1")
+    assert producer.flush(20) == 0
+    assert kafka.wait_for("orders")[0].value == b"1"
+    kafka.kill()
+    kafka.start()
+    assert kafka.wait_for("orders")[0].value == b"1"
+print("served")
+"""
+
+
+def test_nothing_in_it_needs_what_only_linux_has() -> None:
+    """Neither epoll nor fcntl nor pwrite nor sendmsg: what macOS or Windows lack."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=60, cwd=ROOT
+    )
+    assert done.stdout == "served\n", done.stderr
 
 
 def test_brokers_are_isolated() -> None:

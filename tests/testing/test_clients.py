@@ -1,10 +1,8 @@
 """Stock clients against the test's broker, and what the test sees of them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import pytest
-import trio
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Consumer, Producer
 from kafka import KafkaProducer
@@ -99,15 +97,3 @@ def test_aiokafka_under_asyncio() -> None:
             assert [one.key for one in await kafka.wait_for("orders", 1)] == [b"k"]
 
     asyncio.run(play())
-
-
-async def exercise() -> None:
-    async with AsyncBroker() as kafka:
-        await kafka.produce("orders", "1")
-        await kafka.restart()
-        assert [one.value for one in await kafka.records("orders")] == [b"1"]
-
-
-@pytest.mark.parametrize("run", [asyncio.run, lambda play: trio.run(lambda: play)])
-def test_the_async_form_runs_under(run: Callable[[Awaitable[None]], None]) -> None:
-    run(exercise())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 TESTS = """
+import pytest
 from confluent_kafka import Producer
 
 def write(kafka, value):
@@ -29,6 +30,32 @@ def test_shared(kafka_session):
 
 def test_unused_fault(kafka):
     kafka.faults.on("Produce").drop()
+
+def test_unused_fault_of_the_session(kafka_session):
+    kafka_session.faults.on("Fetch").drop()
+
+def test_after_it(kafka_session):
+    kafka_session.create_topic("u")
+
+def test_failure(kafka):
+    kafka.faults.on("JoinGroup").drop()
+    assert 1 + 1 == 3
+
+@pytest.mark.kafka(settings={"auto.create.topics.enable": "false"}, api_versions="2.8")
+class TestMarked:
+    def test_settings(self, kafka):
+        producer = Producer({"bootstrap.servers": kafka.bootstrap})
+        assert "x" not in kafka.topics()
+        assert producer.list_topics("x", timeout=10).topics["x"].error is not None
+
+    @pytest.mark.kafka(on_disk=True)
+    def test_files(self, kafka, tmp_path):
+        kafka.create_topic("t")
+        assert (tmp_path / "t-0").is_dir()
+
+@pytest.mark.kafka(api_version="2.8")
+def test_misspelled_mark(kafka):
+    pass
 """
 ROOT = Path(__file__).parents[2]
 # Other plugins cost the run inside more than the brokers do.
@@ -61,6 +88,10 @@ def test_a_run_of_users_is_clean_and_unused_faults_are_said(tmp_path: Path) -> N
         timeout=200,
         env={**os.environ, "PYTHONPATH": str(ROOT), **ALONE},
     )
-    assert "4 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 8 passed, 3 errors" in done.stdout, done.stdout + done.stderr
     assert "faults.on('Produce').drop(): no request matched" in done.stdout
+    assert "faults.on('Fetch').drop(): no request matched" in done.stdout
+    assert "assert (1 + 1) == 3" in done.stdout
+    assert "faults.on('JoinGroup').drop()" not in done.stdout
+    assert "it takes settings, api_versions, on_disk, by name" in done.stdout
     assert "Warning" not in done.stdout + done.stderr
