@@ -7,8 +7,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet install -c co
 LISTEN ?= 127.0.0.1:9092
 DATA   ?= ./data
 SEED   ?= 1
+TARGET ?= kafkapy
+ROUNDS ?= 100
 
-.PHONY: help run test unit check format compat differ bench bench-quick sim \
+.PHONY: help run test unit check format compat differ bench bench-quick sim crash \
         oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -18,6 +20,9 @@ help:
 	@echo "make compat         real clients against Apache Kafka and kafkapy; docs/COMPAT.md"
 	@echo "make bench          side by side with Apache Kafka (bench-quick: the short form)"
 	@echo "make sim SEED=n     one seeded run of the simulated cluster"
+	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
+	@echo "make spark-batch    Spark reads from kafkapy; also spark-stream, spark-exactly-once, spark-lag,"
+	@echo "                    spark-headers ... (spark_examples/README.md); BOOTSTRAP=host:port"
 	@echo "make oracle-start   Apache Kafka on 127.0.0.1:19092 (oracle-stop ends it)"
 	@echo "make parts          what this machine can run, and what it cannot and why"
 
@@ -47,6 +52,7 @@ test: $(VENV)/.dev
 	@$(BIN)/python scripts/parts --prepare
 	$(BIN)/python -m pytest tests -n auto --dist loadfile
 	$(BIN)/python -m pytest compat_tests --show-capture=no --target kafkapy -n auto --dist loadgroup -m "not slow"
+	@$(MAKE) --no-print-directory spark-test
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -61,8 +67,10 @@ format: $(VENV)/.dev
 compat: $(VENV)/.dev
 	@$(BIN)/python scripts/parts --prepare
 	@rm -rf .compat/results
-	$(BIN)/python -m pytest compat_tests --show-capture=no --target both -n auto --dist loadgroup; \
-	  status=$$?; $(BIN)/python -m compat_tests.report --print; exit $$status
+	status=0; \
+	  $(BIN)/python -m pytest compat_tests --show-capture=no --target both -n auto --dist loadgroup || status=$$?; \
+	  $(MAKE) --no-print-directory spark-test TARGET=both || status=$$?; \
+	  $(BIN)/python -m compat_tests.report --print; exit $$status
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.report
@@ -79,6 +87,9 @@ differ: $(VENV)/.dev
 sim: $(VENV)/.dev
 	$(BIN)/python -m kafkapy.sim --seed $(SEED)
 
+crash: $(VENV)/.dev
+	$(BIN)/python -m compat_tests.crashes --rounds $(ROUNDS) --seed $(SEED)
+
 oracle: $(VENV)/.python
 	$(BIN)/python scripts/oracle fetch
 
@@ -87,6 +98,35 @@ oracle-start: oracle
 
 oracle-stop: $(VENV)/.python
 	$(BIN)/python scripts/oracle stop
+
+# Spark: PySpark is 400 MB, so it is installed by the targets that need it alone.
+SPARK_EXAMPLES := batch stream lag min-partitions max-offsets-per-trigger data-loss headers \
+                  subscribe-pattern avro
+spark-batch:                   MODULE := batch.ranges_to_parquet
+spark-stream:                  MODULE := stream.clicks_per_minute
+spark-lag:                     MODULE := lag.lag_and_throughput
+spark-min-partitions:          MODULE := options.min_partitions
+spark-max-offsets-per-trigger: MODULE := options.max_offsets_per_trigger
+spark-data-loss:               MODULE := options.data_loss
+spark-headers:                 MODULE := options.headers
+spark-subscribe-pattern:       MODULE := options.subscribe_pattern
+spark-avro:                    MODULE := options.avro_payloads
+.PHONY: spark-test spark-exactly-once $(SPARK_EXAMPLES:%=spark-%)
+
+$(VENV)/.spark: $(VENV)/.dev
+	$(PIP) -e '.[dev,spark]'
+	@touch $@
+
+$(SPARK_EXAMPLES:%=spark-%): $(VENV)/.spark
+	@$(BIN)/python -m spark_examples.$(MODULE) $(BOOTSTRAP:%=--bootstrap %)
+
+spark-exactly-once: $(VENV)/.spark
+	@$(BIN)/python -m spark_examples.exactly_once.prove --target $(TARGET)
+
+spark-test: $(VENV)/.dev
+	@if $(BIN)/python scripts/parts --has spark; then \
+	  $(MAKE) --no-print-directory $(VENV)/.spark && \
+	  $(BIN)/python -m pytest -p compat_tests.conftest spark_examples --show-capture=no --target $(TARGET); fi
 
 clean:
 	rm -rf $(VENV) .compat build *.egg-info

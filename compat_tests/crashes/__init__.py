@@ -1,0 +1,1 @@
+"""kill -9 under a transactional load of real clients, judged by kafkapy/sim/checkers."""

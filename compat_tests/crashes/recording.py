@@ -1,0 +1,46 @@
+"""One history of many threads: what each client did and saw, in one order."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kafkapy.sim.checkers import Anomaly, History, Operation, Outcome, check
+from kafkapy.sim.checkers.history import Step
+
+
+@dataclass(slots=True)
+class Recording:
+    """The checkers' history behind a lock, and values that were never sent before."""
+
+    _history: History = field(default_factory=History)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def invoke(
+        self, process: int, *, is_transaction: bool = False, reads_committed: bool = True
+    ) -> Operation:
+        with self._lock:
+            return self._history.invoke(
+                process, is_transaction=is_transaction, reads_committed=reads_committed
+            )
+
+    def commit_invoked(self, operation: Operation) -> None:
+        with self._lock:
+            self._history.commit_invoked(operation)
+
+    def complete(self, operation: Operation, outcome: Outcome, steps: Sequence[Step]) -> None:
+        with self._lock:
+            self._history.complete(operation, outcome, *steps)
+
+    def anomalies(self) -> list[Anomaly]:
+        """Of what is recorded by now; what is under way has no steps yet."""
+        with self._lock:
+            return check(self._history)
+
+    def __len__(self) -> int:
+        return len(self._history.operations)
+
+    def committed(self) -> int:
+        """How many transactions are known to be committed."""
+        return sum(
+            one.is_transaction and one.outcome is Outcome.OK for one in self._history.operations
+        )

@@ -1,0 +1,214 @@
+"""Rounds of load and death, and the judgement.
+
+    writers ---------+                        +--> checkers: torn, lost, doubled ... ?
+    copy (offsets) --+--> server --kill -9--> | every last stable offset comes free ?
+    readers ---------+      ^        |        +--> each input has exactly one output ?
+                            +--------+ the same files, the same port
+
+After every start each partition's last stable offset has to pass the end that the log had
+then: whatever was open when the broker died is ended, by its producer or by time.
+"""
+
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from compat_tests.crashes.consumers import (
+    COMMITTED,
+    UNCOMMITTED,
+    Reader,
+    Where,
+    committed,
+    consumer,
+    keep_copying,
+    keep_reading,
+)
+from compat_tests.crashes.producers import keep_writing, keep_writing_plainly
+from compat_tests.crashes.recording import Recording
+from compat_tests.targets import Server
+from compat_tests.waiting import PATIENCE_S, wait_for
+
+WRITTEN: list[Where] = [("written", index) for index in range(3)]
+INPUT: Where = ("input", 0)
+OUTPUT: Where = ("output", 0)
+EVERYTHING = [*WRITTEN, INPUT, OUTPUT]
+LONGEST_LIFE_S = 1.5
+# The load of a run does not grow without end, so that rounds cost the same.
+_SLOWER_S = 0.002
+
+
+class Broken(AssertionError):
+    """A promise of exactly once was not kept."""
+
+
+@dataclass(slots=True)
+class Run:
+    server: Server
+    seed: int
+    say: Callable[[str], None] = print
+    recording: Recording = field(default_factory=Recording)
+    _over: threading.Event = field(default_factory=threading.Event)
+    _failures: list[BaseException] = field(default_factory=list)
+
+    def go(self, rounds: int) -> None:
+        """`rounds` deaths. Raises Broken, or what a client died of."""
+        dice = random.Random(self.seed)
+        self.server.start()
+        _create_topics(self.server.bootstrap)
+        threads = self._start_clients(dice)
+        try:
+            for number in range(1, rounds + 1):
+                lived_s = dice.uniform(0.02, LONGEST_LIFE_S)
+                time.sleep(lived_s)
+                self.server.stop(how=signal.SIGKILL)
+                self.server.start()
+                waited_s = self._nothing_is_stuck()
+                self._raise_failures()
+                if number % 10 == 0 or number == rounds:
+                    self._judge(f"after {number} deaths")
+                self.say(
+                    f"round {number}: lived {lived_s:.2f} s, free again after {waited_s:.1f} s, "
+                    f"{self.recording.committed()} transactions committed so far"
+                )
+        finally:
+            self._over.set()
+            for thread in threads:
+                thread.join(PATIENCE_S)
+        self._raise_failures()
+        self._last_judgement()
+
+    # Clients
+
+    def _start_clients(self, dice: random.Random) -> list[threading.Thread]:
+        bootstrap, recording, is_over = self.server.bootstrap, self.recording, self._over.is_set
+        readers = [
+            Reader(bootstrap, recording, 11, EVERYTHING),
+            Reader(bootstrap, recording, 12, EVERYTHING, UNCOMMITTED),
+        ]
+
+        def writer(process: int, transactional_id: str) -> Callable[[], None]:
+            its_dice = random.Random(dice.random())
+            return lambda: keep_writing(
+                bootstrap, recording, process, transactional_id, WRITTEN, its_dice, is_over
+            )
+
+        copy_dice = random.Random(dice.random())
+        works: list[Callable[[], None]] = [
+            writer(1, "writer-1"),
+            writer(2, "writer-2"),
+            # Two with one id: each fences the other.
+            writer(3, "shared"),
+            writer(4, "shared"),
+            lambda: keep_writing_plainly(
+                bootstrap, recording, 5, INPUT[0], self._over.wait, is_over
+            ),
+            lambda: keep_copying(bootstrap, recording, 6, INPUT[0], OUTPUT[0], copy_dice, is_over),
+            *(lambda reader=reader: keep_reading(reader, is_over) for reader in readers),
+        ]
+        threads = [threading.Thread(target=self._guard, args=(work,)) for work in works]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def _guard(self, work: Callable[[], None]) -> None:
+        """A client that dies of something else than the broker ends the run."""
+        try:
+            work()
+        except BaseException as failed:
+            self._failures.append(failed)
+            raise
+
+    def _raise_failures(self) -> None:
+        if self._failures:
+            raise self._failures[0]
+
+    # Judgement
+
+    def _nothing_is_stuck(self) -> float:
+        """Every last stable offset passes the end as it is now; how long that took."""
+        began = time.monotonic()
+        ends = _ends(self.server.bootstrap, UNCOMMITTED)
+        client = consumer(self.server.bootstrap, COMMITTED)
+
+        def stuck() -> list[Where]:
+            return [one for one, end in ends.items() if _end(client, one) < end]
+
+        try:
+            wait_for("every last stable offset is free", lambda: not stuck(), every_s=0.05)
+        except AssertionError:
+            raise Broken(f"stuck: {stuck()}, ends were {ends}") from None
+        finally:
+            client.close()
+        return time.monotonic() - began
+
+    def _judge(self, when: str) -> None:
+        found = self.recording.anomalies()
+        if found:
+            first = "\n".join(str(one) for one in found[:5])
+            raise Broken(f"{len(found)} anomalies {when}:\n{first}")
+
+    def _last_judgement(self) -> None:
+        """Nobody writes any more. Everything is read again from its start, at both levels."""
+        bootstrap = self.server.bootstrap
+        self._nothing_is_stuck()
+        stable, ends = _ends(bootstrap, COMMITTED), _ends(bootstrap, UNCOMMITTED)
+        if stable != ends:
+            raise Broken(f"last stable offsets {stable} are not at the ends {ends}")
+        fresh = Reader(bootstrap, self.recording, 21, EVERYTHING)
+        fresh.read_to_the_ends()
+        everything = Reader(bootstrap, self.recording, 22, EVERYTHING, UNCOMMITTED)
+        everything.read_to_the_ends()
+        for reader in (fresh, everything):
+            reader.close()
+        self._judge("at the end")
+        client = consumer(bootstrap, COMMITTED, group_id="copy")
+        done = committed(client, INPUT[0])
+        client.close()
+        outputs = Counter(value.partition("/")[0] for value in fresh.values[OUTPUT])
+        if outputs != Counter(str(number) for number in range(done)):
+            wrong = {key: count for key, count in outputs.items() if count != 1}
+            raise Broken(f"{done} inputs are done, {len(outputs)} have outputs; not once: {wrong}")
+        self.say(
+            f"seed {self.seed}: {len(self.recording)} operations, "
+            f"{self.recording.committed()} transactions committed, {done} records copied once, "
+            f"{sum(ends.values())} offsets; no anomaly"
+        )
+
+
+def _create_topics(bootstrap: str) -> None:
+    counts = Counter(topic for topic, _ in EVERYTHING)
+    new = [NewTopic(topic, count, -1) for topic, count in counts.items()]
+    admin = AdminClient({"bootstrap.servers": bootstrap})  # its answers fail without it
+    for answer in admin.create_topics(new).values():
+        answer.result(PATIENCE_S)
+    _ends(bootstrap, UNCOMMITTED)  # once all of them are led
+
+
+def _ends(bootstrap: str, isolation: str) -> dict[Where, int]:
+    client = consumer(bootstrap, isolation)
+    try:
+        return {one: _end(client, one) for one in EVERYTHING}
+    finally:
+        client.close()
+
+
+def _end(client: Consumer, where: Where) -> int:
+    """The end as a consumer of this isolation level is told it."""
+
+    def asked() -> tuple[int] | None:
+        try:
+            _, end = client.get_watermark_offsets(TopicPartition(*where), timeout=5)
+        except KafkaException:
+            return None  # not led yet
+        return (end,)
+
+    (end,) = wait_for(f"{where} has a leader", asked)
+    return end
