@@ -36,6 +36,7 @@ UNORDERED = {
     "results": "resource_name",
     "config_resources": "resource_name",
     "partitions": "partition_index",
+    "partition_responses": "index",
 }
 
 # (case, the field's path) pairs that are known and left, each with its reason.

@@ -48,16 +48,24 @@ def produce_bytes_that_are_no_batch(side: Side) -> None:
     wrong_crc[-1] ^= 1
     old_magic = bytearray(good)
     old_magic[16] = 1
+    bad_magic = good[:16] + b"\7" + good[17:]
     for records in (
-        None,
         b"",
         bytes(wrong_crc),
         bytes(old_magic),
         good[:-1],
         good + good,
         b"x" * 20,
+        bad_magic,
+        good + b"x" * 20,
+        good + good[:40],
+        good + bad_magic,
+        good[:8] + b"\0\0\0\5" + good[12:],
     ):
         side.ask(PRODUCE, side.produce(topic, records))
+    both = side.produce(topic, good)
+    both["topic_data"][0]["partition_data"].append({"index": 1, "records": bad_magic})
+    side.ask(PRODUCE, both)
     side.ask(LIST_OFFSETS, list_offsets(topic, -1))
 
 
@@ -76,7 +84,7 @@ def produce_records_that_a_topic_refuses(side: Side) -> None:
     side.ask(PRODUCE, side.produce(strict, batch_of(b"1", b"2")))
 
 
-@case("records", PRODUCE, since=7)
+@case("records", PRODUCE)
 def produce_every_codec(side: Side) -> None:
     topic = side.topic()
     for codec in Codec:
@@ -112,6 +120,22 @@ def fetch_from_several_offsets(side: Side) -> None:
     for offset in (0, 1, 2, 3, 4, -1, 99):
         side.ask(FETCH, fetch(side, topic, offset=offset))
     side.ask(FETCH, fetch(side, topic, partition=1))
+
+
+@case("records", FETCH)
+def fetch_what_is_compressed_with_zstandard(side: Side) -> None:
+    topic = side.topic()
+    side.write(topic, b"1" * 100, codec=Codec.ZSTD)
+    for offset in (0, 1, 5):
+        side.ask(FETCH, fetch(side, topic, offset=offset))
+
+
+@case("records", FETCH)
+def fetch_committed_only(side: Side) -> None:
+    topic = side.topic()
+    side.write(topic, b"1")
+    for offset in (0, 1, 5):
+        side.ask(FETCH, {**fetch(side, topic, offset=offset), "isolation_level": 1})
 
 
 @case("records", FETCH)

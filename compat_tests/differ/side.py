@@ -174,6 +174,8 @@ class Side:
             return answer.total_seconds()
         if isinstance(answer, datetime):
             return answer.isoformat()
+        if isinstance(answer, memoryview):
+            return bytes(answer)
         if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
             return [self.plain(each) for each in answer]
         return answer

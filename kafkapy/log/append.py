@@ -32,6 +32,14 @@ class AppendInfo(NamedTuple):
     is_duplicate: bool = False
 
 
+class NotOneBatch(Refused):
+    """A client's bytes that are not exactly one batch of today's format: the log they were
+    meant for is not asked about them."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.INVALID_RECORD, message)
+
+
 class RecordsRefused(Refused):
     """A batch refused because of some of its records: (index in the batch, sentence)."""
 

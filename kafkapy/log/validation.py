@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.seams import Bytes
 from kafkapy.core.time import Instant
-from kafkapy.log.append import Origin
+from kafkapy.log.append import NotOneBatch, Origin
 from kafkapy.log.config import FOREVER_MS, LogConfig
 from kafkapy.log.validation_records import (
     NO_TIMESTAMP,
@@ -29,6 +29,8 @@ from kafkapy.protocol.batch import (
     DELETE_HORIZON_BIT,
     HEADER_SIZE,
     LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD,
+    MAGIC,
     BatchHeader,
     UnsupportedMagic,
     crc_is_valid,
@@ -62,7 +64,8 @@ _FIRST_BYTES: Final = {
 # Kafka reads a batch's length once it has the bytes up to its magic; the shortest message
 # there ever was took 14 bytes behind its length.
 _SHORTEST_TAIL: Final = 17
-_SHORTEST_LENGTH: Final = 14
+SHORTEST_LENGTH: Final = 14
+_MAGIC_POSITION: Final = 16
 _KNOWN_BITS: Final = 0x7F
 
 
@@ -104,8 +107,8 @@ def validate(
         header = _header(records, position)
         if header.size > end - position:
             break
-        if headers and origin is Origin.CLIENT:
-            raise Refused(ErrorCode.INVALID_RECORD, "more than one record batch")
+        if origin is Origin.CLIENT:
+            _check_alone(records[position + header.size :])
         batch = records[position : position + header.size]
         header, head, body = check.batch(batch, header, base_offset)
         headers.append(header)
@@ -113,28 +116,39 @@ def validate(
         size += header.size
         base_offset = header.next_offset
         position += len(batch)
+        if origin is Origin.CLIENT:
+            break
     if end - position >= _SHORTEST_TAIL:
         _check_tail(records[position:])
     if not headers:
-        raise Refused(ErrorCode.INVALID_RECORD, "no whole record batch")
+        raise NotOneBatch("no whole record batch")
     return ValidatedBatches(
         parts, headers, size, now if config.uses_log_append_time else NO_TIMESTAMP
     )
 
 
-def _check_tail(tail: memoryview) -> None:
+def _check_tail(tail: memoryview) -> int:
     """Bytes behind the last batch: a batch that is cut off is ignored, as Kafka does, and
-    anything else says that the whole is not what it claims to be."""
+    anything else says that the whole is not what it claims to be. Their length."""
     length = int.from_bytes(tail[8:12], signed=True)
-    if length < _SHORTEST_LENGTH:
+    if length < SHORTEST_LENGTH:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, f"a record batch of {length} bytes")
+    if tail[_MAGIC_POSITION] > MAGIC:
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"unknown magic {tail[_MAGIC_POSITION]}")
+    return length
+
+
+def _check_alone(tail: memoryview) -> None:
+    """What follows a client's batch: nothing that is one itself."""
+    if len(tail) >= _SHORTEST_TAIL and _check_tail(tail) + LOG_OVERHEAD <= len(tail):
+        raise NotOneBatch("more than one record batch")
 
 
 def _header(records: memoryview, position: int) -> BatchHeader:
     try:
         return read_header(records, position)
     except UnsupportedMagic as error:
-        raise Refused(ErrorCode.INVALID_RECORD, str(error)) from error
+        raise NotOneBatch(str(error)) from error
     except Corrupt as error:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 READ_COMMITTED = 1
 CONSUMER = -1
+_NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 def handle(node: "Node", call: Call) -> Answer:
@@ -96,10 +97,10 @@ class _Fetch:
         try:
             self._fill(result, wanted, left)
         except Refused as refused:
-            result.error_code = refused.code
+            return _refused(wanted, refused.code, result.current_leader)
         except DiskFailed as failed:
             self._node.directory_failed(failed)
-            result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+            return _refused(wanted, ErrorCode.KAFKA_STORAGE_ERROR, None)
         return result
 
     def _fill(self, result: FetchedPartition, wanted: Wanted, left: int) -> None:
@@ -227,6 +228,17 @@ class _Fetch:
             wanted.told_log_start_offset = result.log_start_offset
         self._fetching.rotate(served)
         return _packed(self._call, list(topics.values()), session_id=self._fetching.session_id)
+
+
+def _refused(
+    wanted: Wanted, code: ErrorCode, current_leader: tuple[int, int] | None
+) -> FetchedPartition:
+    """Nothing but the code; of what is not there at all, no list of aborted transactions
+    is an empty one instead of null, as Kafka has it."""
+    result = FetchedPartition(wanted.index, code, current_leader=current_leader)
+    if code in _NOT_THERE:
+        result.aborted_transactions = ()
+    return result
 
 
 def _size(result: FetchedPartition) -> int:

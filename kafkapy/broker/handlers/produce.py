@@ -8,6 +8,7 @@ Per partition: find it, append, and acknowledge as `acks` asks:
 from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later, Resolved
@@ -15,24 +16,46 @@ from kafkapy.broker.partition import Partition
 from kafkapy.broker.verification import ToAppend, Verified, mode_of_produce
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import later as after
-from kafkapy.log.append import AppendInfo, RecordsRefused
-from kafkapy.protocol.batch import TRANSACTIONAL_BIT, read_header
+from kafkapy.log.append import AppendInfo, NotOneBatch, RecordsRefused
+from kafkapy.log.validation import SHORTEST_LENGTH
+from kafkapy.protocol.batch import CODEC_MASK, MAGIC, TRANSACTIONAL_BIT, Codec, read_header
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
 
 if TYPE_CHECKING:
     from kafkapy.broker.node import Node
 
 ALL, NONE = -1, 0
+_FRAMING = Struct(">8xi4xB")  # a batch's length and its magic
 _ATTRIBUTES_AT = 22  # the low byte of a batch's attributes
 # Only Kafka's own admin client may write to internal topics (kafka-console tools do).
 _ADMIN_CLIENT_ID = "__admin_client"
+_FIRST_WITH_ZSTD = 7
+# Refusals that Kafka makes before it looks at the log, or that it tells nothing more about.
+_START_UNTOLD = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+    }
+)
 
 
 def handle(node: "Node", call: Call) -> Answer:
     request = call.body
+    try:
+        transactional = any(
+            _is_transactional(records) for _, _, rows in request.topics for _, records in rows
+        )
+    except Corrupt as corrupt:
+        return _answer(call, _refuse_all(request, ErrorCode.CORRUPT_MESSAGE, str(corrupt)))
     if request.acks not in (ALL, NONE, 1):
         return _answer(call, _refuse_all(request, ErrorCode.INVALID_REQUIRED_ACKS))
-    if any(_is_transactional(records) for _, _, rows in request.topics for _, records in rows):
+    if transactional:
         return _Transactional(node, call).handle()
     appending = _Appending(node, call)
     for name, topic_id, partitions in request.topics:
@@ -43,11 +66,20 @@ def handle(node: "Node", call: Call) -> Answer:
 
 
 def _is_transactional(records: Any) -> bool:
-    return (
-        records is not None
-        and len(records) > _ATTRIBUTES_AT
-        and bool(records[_ATTRIBUTES_AT] & TRANSACTIONAL_BIT)
-    )
+    """Whether the first batch is. Corrupt if it cannot be one of any format: Kafka finds
+    that as it asks this question, and refuses the whole request."""
+    if records is None or len(records) < _FRAMING.size:
+        return False
+    length, magic = _FRAMING.unpack_from(records)
+    if length < SHORTEST_LENGTH:
+        raise Corrupt(f"a record batch of {length} bytes")
+    if magic > MAGIC:
+        raise Corrupt(f"a record batch of format {magic}")
+    return len(records) > _ATTRIBUTES_AT and bool(records[_ATTRIBUTES_AT] & TRANSACTIONAL_BIT)
+
+
+def _is_zstd(records: memoryview | bytes) -> bool:
+    return len(records) > _ATTRIBUTES_AT and records[_ATTRIBUTES_AT] & CODEC_MASK == Codec.ZSTD
 
 
 class _Transactional:
@@ -146,25 +178,32 @@ class _Appending:
         """Append to one partition; its row is filled now, or when it is acknowledged."""
         node, call, rows = self._node, self._call, self._rows
         acks = call.body.acks
+        if isinstance(verified, Refused):
+            rows.append(_refused(index, verified.code, message=verified.message))
+            return
         try:
-            if isinstance(verified, Refused):
-                raise verified
             partition = node.partitions.find_to_write(name, topic_id, index)
             if partition.is_internal and call.client_id != _ADMIN_CLIENT_ID:
                 raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
             if records is None or not len(records):
-                raise Refused(ErrorCode.INVALID_RECORD, "the partition has no record batch")
+                raise NotOneBatch("the partition has no record batch")
+            if call.version < _FIRST_WITH_ZSTD and _is_zstd(records):
+                raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
             partition.check_leader()
             info = partition.append(memoryview(records), needs_all=acks == ALL, guard=verified)
         except RecordsRefused as refused:
-            start = partition.log.log_start_offset
-            rows.append(_refused(index, refused, refused.record_errors, None, start))
+            errors, start = refused.record_errors, partition.log.log_start_offset
+            rows.append(_refused(index, refused.code, start, errors, refused.message))
+        except NotOneBatch as refused:
+            rows.append(_refused(index, refused.code))
         except Refused as refused:
+            told = refused.code not in _START_UNTOLD
+            start = partition.log.log_start_offset if told else -1
             leader = _leader_hint(node, name, topic_id, index, refused)
-            rows.append(_refused(index, refused, (), leader))
+            rows.append(_refused(index, refused.code, start, leader=leader))
         except DiskFailed as failed:
             node.directory_failed(failed)
-            rows.append(_refused(index, Refused(ErrorCode.KAFKA_STORAGE_ERROR)))
+            rows.append(_refused(index, ErrorCode.KAFKA_STORAGE_ERROR))
         else:
             rows.append(
                 ProducedPartition(
@@ -228,24 +267,24 @@ def _answer(call: Call, topics: list[tuple[str | None, Any, list[ProducedPartiti
 
 
 def _refuse_all(
-    request: Any, code: ErrorCode
+    request: Any, code: ErrorCode, message: str | None = None
 ) -> list[tuple[str | None, Any, list[ProducedPartition]]]:
     return [
-        (name, topic_id, [_refused(index, Refused(code)) for index, _ in partitions])
+        (name, topic_id, [_refused(index, code, message=message) for index, _ in partitions])
         for name, topic_id, partitions in request.topics
     ]
 
 
 def _refused(
     index: int,
-    refused: Refused,
-    record_errors: Any = (),
-    leader: Any = None,
+    code: ErrorCode,
     log_start_offset: int = -1,
+    record_errors: Sequence[tuple[int, str | None]] = (),
+    message: str | None = None,
+    leader: tuple[int, int] | None = None,
 ) -> ProducedPartition:
-    return ProducedPartition(
-        index, refused.code, -1, -1, log_start_offset, record_errors, refused.message, leader
-    )
+    """A sentence only where Kafka says one: about single records, and about transactions."""
+    return ProducedPartition(index, code, -1, -1, log_start_offset, record_errors, message, leader)
 
 
 def _leader_hint(

@@ -1,0 +1,69 @@
+"""Fetch refused: what Apache Kafka 4.3.1 tells about a partition that it does not read."""
+
+from typing import Any
+
+from kafkapy.core.errors import ErrorCode
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.testing import Broker
+from tests.broker.handlers.whole_node import request
+
+TELLS_NOTHING = (-1, -1, -1)
+
+
+def fetch(broker: Broker, topic: str, *, partition: int = 0, offset: int = 0, **more: Any) -> Any:
+    row = {
+        "partition": partition,
+        "current_leader_epoch": -1,
+        "fetch_offset": offset,
+        "partition_max_bytes": 1_000_000,
+        **more,
+    }
+    answer = request(
+        broker,
+        ApiKey.FETCH,
+        12,
+        replica_id=-1,
+        max_wait=0,
+        min_bytes=1,
+        max_bytes=1_000_000,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        topics=[{"topic": topic, "partitions": [row]}],
+        forgotten_topics_data=[],
+        rack_id="",
+    )
+    return answer.responses[0].partitions[0]
+
+
+def told(row: Any) -> tuple[int, int, int]:
+    return (row.high_watermark, row.last_stable_offset, row.log_start_offset)
+
+
+def test_an_offset_out_of_range_is_refused_without_a_word_on_the_log(whole_broker: Broker) -> None:
+    whole_broker.produce("read", b"1")
+    for offset in (-1, 99):
+        row = fetch(whole_broker, "read", offset=offset)
+        assert row.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+        assert told(row) == TELLS_NOTHING
+        assert row.aborted_transactions is None
+    assert told(fetch(whole_broker, "read", offset=1)) == (1, 1, 0)
+
+
+def test_what_is_not_there_has_no_aborted_transactions_either(whole_broker: Broker) -> None:
+    whole_broker.produce("read", b"1")
+    for topic, partition in (("no-such-topic", 0), ("read", 9)):
+        row = fetch(whole_broker, topic, partition=partition)
+        assert row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert told(row) == TELLS_NOTHING
+        assert row.aborted_transactions == ()
+
+
+def test_a_leader_epoch_of_the_future_is_refused_without_a_word_on_the_log(
+    whole_broker: Broker,
+) -> None:
+    whole_broker.produce("read", b"1")
+    row = fetch(whole_broker, "read", current_leader_epoch=99)
+    assert row.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert told(row) == TELLS_NOTHING
+    assert row.aborted_transactions is None

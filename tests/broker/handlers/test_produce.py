@@ -1,0 +1,113 @@
+"""Produce refused: what Apache Kafka 4.3.1 said to the same bytes, and what it left unsaid."""
+
+from typing import Any
+
+import pytest
+
+from kafkapy.core.errors import ErrorCode
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import Codec, NewRecord, build_batch
+from kafkapy.testing import Broker
+from tests.broker.handlers.whole_node import request
+
+STAMP = 1_700_000_000_000
+GOOD = build_batch([NewRecord(b"key", b"1", STAMP), NewRecord(b"key", b"2", STAMP)])
+
+
+def changed(position: int, byte: int) -> bytes:
+    data = bytearray(GOOD)
+    data[position] = byte
+    return bytes(data)
+
+
+def produce(
+    broker: Broker, topic: str, records: bytes | None, *, partition: int = 0, version: int = 12
+) -> Any:
+    if topic not in broker.topics() and not topic.startswith("no-"):
+        broker.create_topic(topic)
+    rows = [{"index": partition, "records": records}]
+    answer = request(
+        broker,
+        ApiKey.PRODUCE,
+        version,
+        transactional_id=None,
+        acks=-1,
+        timeout=5000,
+        topic_data=[{"name": topic, "partition_data": rows}],
+    )
+    return answer.responses[0].partition_responses[0]
+
+
+@pytest.mark.parametrize(
+    ("records", "code"),
+    [
+        (b"", ErrorCode.INVALID_RECORD),
+        (GOOD[:-1], ErrorCode.INVALID_RECORD),
+        (GOOD + GOOD, ErrorCode.INVALID_RECORD),
+        (changed(16, 1), ErrorCode.INVALID_RECORD),
+        (changed(len(GOOD) - 1, 0xFF), ErrorCode.CORRUPT_MESSAGE),
+    ],
+    ids=["nothing", "cut off", "twice", "magic 1", "another CRC"],
+)
+def test_bytes_that_are_no_batch_are_refused_without_a_sentence(
+    whole_broker: Broker, records: bytes, code: ErrorCode
+) -> None:
+    row = produce(whole_broker, "bytes", records)
+    assert (row.error_code, row.error_message, row.log_start_offset) == (code, None, -1)
+
+
+@pytest.mark.parametrize("records", [changed(16, 9), changed(8, 0xFF), b"x" * 20])
+def test_bytes_that_cannot_be_a_batch_of_any_format_refuse_the_whole_request(
+    whole_broker: Broker, records: bytes
+) -> None:
+    whole_broker.create_topic(topic := f"formats-{records[16]}-{records[8]}", partitions=2)
+    rows = [{"index": 0, "records": GOOD}, {"index": 1, "records": records}]
+    data = [{"name": topic, "partition_data": rows}]
+    body = {"transactional_id": None, "acks": -1, "timeout": 5000, "topic_data": data}
+    answer = request(whole_broker, ApiKey.PRODUCE, 12, **body)
+    for row in answer.responses[0].partition_responses:
+        assert row.error_code == ErrorCode.CORRUPT_MESSAGE
+        assert row.error_message
+    assert not whole_broker.records(topic)
+
+
+def test_what_only_the_log_can_refuse_tells_where_the_log_starts(whole_broker: Broker) -> None:
+    producer: dict[str, Any] = {"producer_id": 12_345, "producer_epoch": 1}
+    first = build_batch([NewRecord(b"k", b"v", STAMP)], **producer, base_sequence=0)
+    gap = build_batch([NewRecord(b"k", b"v", STAMP)], **producer, base_sequence=7)
+    assert produce(whole_broker, "sequences", first).error_code == ErrorCode.NONE
+    row = produce(whole_broker, "sequences", gap)
+    assert row.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert (row.error_message, row.log_start_offset) == (None, 0)
+
+
+def test_a_batch_over_the_limit_is_refused_without_a_sentence(whole_broker: Broker) -> None:
+    whole_broker.create_topic("narrow", config={"max.message.bytes": "100"})
+    row = produce(whole_broker, "narrow", build_batch([NewRecord(b"k", b"v" * 200, STAMP)]))
+    assert row.error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert (row.error_message, row.log_start_offset) == (None, -1)
+
+
+def test_what_is_not_there_is_refused_without_a_sentence(whole_broker: Broker) -> None:
+    for topic, partition in (("no-such-topic", 0), ("there", 9)):
+        row = produce(whole_broker, topic, GOOD, partition=partition)
+        assert row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert (row.error_message, row.log_start_offset) == (None, -1)
+
+
+def test_records_without_keys_on_a_compacted_topic_are_named_one_by_one(
+    whole_broker: Broker,
+) -> None:
+    whole_broker.create_topic("compacted", config={"cleanup.policy": "compact"})
+    row = produce(whole_broker, "compacted", build_batch([NewRecord(None, b"v", STAMP)]))
+    assert row.error_code == ErrorCode.INVALID_RECORD
+    assert row.log_start_offset == 0
+    assert row.error_message
+    assert [each.batch_index for each in row.record_errors] == [0]
+
+
+def test_zstandard_is_for_those_who_know_it(whole_broker: Broker) -> None:
+    squeezed = build_batch([NewRecord(b"k", b"v" * 50, STAMP)], codec=Codec.ZSTD)
+    refused = produce(whole_broker, "squeezed", squeezed, version=6)
+    assert refused.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert produce(whole_broker, "squeezed", squeezed, version=7).error_code == ErrorCode.NONE
