@@ -11,13 +11,12 @@ from traceback import format_exc
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from kio.index import load_response_schema
-
 from kafkapy.broker.apis import Api, find_api
 from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import RequestHeader, frame, read_request_header, response_head
+from kafkapy.protocol.kio_schemas import load_response_schema
 from kafkapy.protocol.messages import decode_request, encode_response
 from kafkapy.protocol.produce_request import decode_produce_request
 

@@ -20,13 +20,16 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final, Literal
 
-from kio.index import load_request_schema, load_response_schema
-from kio.schema.index import api_key_map, schema_name_map
-from kio.static.constants import EntityType
-
 from kafkapy.core.errors import Corrupt
 from kafkapy.protocol.api_keys import is_flexible, request_header_version
 from kafkapy.protocol.codec import Decoder, Encoder, compile_encoder, decoder
+from kafkapy.protocol.kio_schemas import (
+    EntityType,
+    api_key_map,
+    load_request_schema,
+    load_response_schema,
+    schema_name_map,
+)
 from kafkapy.protocol.schema import StructPlan, plan
 
 __all__ = [

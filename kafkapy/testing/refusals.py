@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final
 
-from kio.index import load_response_schema
-
 from kafkapy.core.errors import ErrorCode
+from kafkapy.protocol.kio_schemas import load_response_schema
 from kafkapy.protocol.schema import FIXED, FieldPlan, StructPlan, plan
 
 # Arrays of a response -> what the request calls the same things.
