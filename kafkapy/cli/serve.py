@@ -18,6 +18,7 @@ from kafkapy.core.errors import DiskFailed
 
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 DEFAULT_DATA: Final = "./data"
+DEFAULT_TEST_API: Final = "127.0.0.1:9099"
 
 # What a node that nobody configured is: a cluster of one, kind to its own topics.
 _ALONE: Final = {
@@ -47,11 +48,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="events and the serving line as JSON")
     parser.add_argument("--quiet", action="store_true", help="only warnings and errors")
+    parser.add_argument(
+        "--test-api",
+        metavar="HOST:PORT",
+        nargs="?",
+        const=DEFAULT_TEST_API,
+        help="for tests: records, faults and the clock over HTTP, on loopback only "
+        f"(default {DEFAULT_TEST_API}); data is in memory unless --data or --config is given",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     config = configured(options)
+    if options.test_api is not None:
+        from kafkapy.cli.test_api import serve_for_tests
+
+        return serve_for_tests(options, config)
     # Trio costs more than all the rest of the start: import it once the settings are good.
     import trio
 

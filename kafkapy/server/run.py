@@ -66,8 +66,7 @@ async def serve(
             nursery.start_soon(shell.clock.run)
             nursery.start_soon(shell.reactor.run)
             await shell.start()
-            told(shell.serving())
-            await _until_told_to_stop(stop)
+            await _until_told_to_stop(stop, lambda: told(shell.serving()))
             await shell.stop()
             nursery.cancel_scope.cancel()
     finally:
@@ -75,11 +74,14 @@ async def serve(
             sock.close()
 
 
-async def _until_told_to_stop(stop: trio.Event | None) -> None:
+async def _until_told_to_stop(stop: trio.Event | None, ready: Callable[[], None]) -> None:
+    """`ready` once a signal would be heard: who reads the line may send one at once."""
     if stop is not None:
+        ready()
         await stop.wait()
         return
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        ready()
         async for _ in signals:
             return
 

@@ -66,10 +66,12 @@ class Running:
         *,
         directory: str | os.PathLike[str] | None = None,
         api_versions: str | None = None,
+        host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
         """`settings` are Kafka's, by its names. Files are in memory, or in `directory`, which
-        stays. `api_versions` is a release of Apache Kafka to pass for: "2.8"."""
+        stays. `api_versions` is a release of Apache Kafka to pass for: "2.8". Port 0 is a free
+        one, which the broker keeps over restarts."""
         release = None if api_versions is None else release_named(api_versions)
         self.faults = Faults()
         self.clock = Time(lambda by_ms: self._running().advance(by_ms))
@@ -82,7 +84,8 @@ class Running:
         self._heard = Heard()
         self._thread: BrokerThread | None = None
         self._abandon: weakref.finalize[..., Any] | None = None
-        self._port = port
+        self._host = host
+        self.port = port
 
     def __enter__(self: Self) -> Self:
         self.start()
@@ -103,11 +106,11 @@ class Running:
         if self._thread is not None and self._thread.has_halted:
             self.stop()
         assert self._thread is None, "the broker runs already"
-        config = configured(self._directory, self._port, self._settings)
+        config = configured(self._directory, f"{self._host}:{self.port}", self._settings)
         thread = BrokerThread(config, self._heard, self._gate, self._memory, self.clock.ahead_ms)
         self._abandon = weakref.finalize(self, thread.abandon)
         try:
-            self._port = thread.start()
+            self.port = thread.start()
         except BaseException:
             self._abandon.detach()
             raise
@@ -134,8 +137,12 @@ class Running:
     @property
     def bootstrap(self) -> str:
         """What clients call bootstrap.servers."""
-        assert self._port, "the broker has not been started"
-        return f"127.0.0.1:{self._port}"
+        assert self.port, "the broker has not been started"
+        return f"{self._host}:{self.port}"
+
+    @property
+    def is_in_memory(self) -> bool:
+        return self._memory is not None
 
     @property
     def is_running(self) -> bool:

@@ -26,11 +26,11 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
-def configured(directory: str, port: int, settings: Mapping[str, str]) -> BrokerConfig:
+def configured(directory: str, address: str, settings: Mapping[str, str]) -> BrokerConfig:
     config = BrokerConfig(
         {
             **_SETTINGS,
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:0",
+            "listeners": f"PLAINTEXT://{address},CONTROLLER://127.0.0.1:0",
             "log.dirs": directory,
             **settings,
         }
