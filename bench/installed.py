@@ -1,9 +1,12 @@
-"""kafkapy as its users have it: installed with pip into a clean environment, compiled.
+"""kafkapy as its users have it: in a clean environment, its sources compiled.
 
 The environment of the developers will not do: packages that are only there for tests slow
 every start (kio imports hypothesis where it finds it), and so does PYTHONDONTWRITEBYTECODE,
-which makes each start compile all sources again. One environment is kept for each state of
-the sources, in .venv-bench/ of the checkout; old ones are removed.
+which makes each start compile all sources again.
+
+    .venv-bench/python-DIGEST/    an environment with what kafkapy depends on, made once
+    .venv-bench/kafkapy-DIGEST/   the package, copied and compiled, one for each state of
+                                  the sources that was measured; old ones are removed
 """
 
 import functools
@@ -15,33 +18,42 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import venv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent
-_ENVIRONMENTS = _ROOT / ".venv-bench"
-_SOURCES = ("kafkapy", "pyproject.toml", "constraints.txt", "README.md")
+_PLACE = _ROOT / ".venv-bench"
+_SOURCES = ("kafkapy", "pyproject.toml", "constraints.txt")
 _KEPT = 3
 
 
-def server_environment() -> dict[str, str]:
-    """This process's environment without what would change how an installed kafkapy runs."""
-    dropped = {"PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED"}
-    return {key: value for key, value in os.environ.items() if key not in dropped}
+@dataclass(frozen=True, slots=True)
+class Installed:
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
 
 
 @functools.cache
-def kafkapy_command(revision: str | None = None) -> tuple[str, ...]:
-    """The installed `kafkapy` of the working tree, or of a commit."""
+def kafkapy(revision: str | None = None) -> Installed:
+    """How to start the kafkapy of the working tree, or of a commit."""
     with tempfile.TemporaryDirectory(prefix="kafkapy-bench-") as scratch:
         sources = Path(scratch)
         _take(revision, sources)
-        environment = _ENVIRONMENTS / _digest(sources)
-        if not (environment / "installed").exists():
-            _install(sources, environment)
-    os.utime(environment)
+        environment = _environment(sources)
+        package = _PLACE / f"kafkapy-{_digest(sorted((sources / 'kafkapy').rglob('*')))}"
+        if not package.exists():
+            new = Path(tempfile.mkdtemp(dir=_PLACE, prefix="new-"))
+            shutil.move(sources / "kafkapy", new / "kafkapy")
+            compile_all = [str(environment / "bin" / "python"), "-m", "compileall", "-q", str(new)]
+            subprocess.run(compile_all, check=True, env=_plain_environment(), timeout=300)
+            new.rename(package)
+    os.utime(package)
     _forget_old()
-    return (str(environment / "bin" / "kafkapy"),)
+    command = (str(environment / "bin" / "python"), "-m", "kafkapy")
+    return Installed(command, {**_plain_environment(), "PYTHONPATH": str(package)})
 
 
 def described(revision: str | None) -> str:
@@ -53,6 +65,7 @@ def described(revision: str | None) -> str:
 
 
 def _take(revision: str | None, sources: Path) -> None:
+    _PLACE.mkdir(exist_ok=True)
     if revision is not None:
         archive = _git("archive", revision, "--", *_SOURCES)
         with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
@@ -67,26 +80,38 @@ def _take(revision: str | None, sources: Path) -> None:
             shutil.copy(source, sources / name)
 
 
-def _digest(sources: Path) -> str:
-    digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(sources.rglob("*")):
+def _environment(sources: Path) -> Path:
+    """The environment with what these sources depend on."""
+    wanted = tomllib.loads((sources / "pyproject.toml").read_text())["project"]["dependencies"]
+    pins = sources / "constraints.txt"
+    environment = _PLACE / f"python-{_digest([pins], *wanted, sys.version)}"
+    if not (environment / "complete").exists():
+        venv.create(environment, with_pip=True, clear=True)
+        pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
+        command = [*pip, "install", "--quiet", "-c", str(pins), *wanted]
+        subprocess.run(command, check=True, env=_plain_environment(), timeout=900)
+        (environment / "complete").touch()
+    return environment
+
+
+def _plain_environment() -> dict[str, str]:
+    """This process's environment without what would change how an installed kafkapy runs."""
+    dropped = {"PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED"}
+    return {key: value for key, value in os.environ.items() if key not in dropped}
+
+
+def _digest(files: Iterable[Path], *words: str) -> str:
+    digest = hashlib.sha256("\0".join(words).encode())
+    for path in files:
         if path.is_file():
-            digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes())
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def _install(sources: Path, environment: Path) -> None:
-    venv.create(environment, with_pip=True, clear=True)
-    pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
-    command = [*pip, "install", "--quiet", "-c", str(sources / "constraints.txt"), str(sources)]
-    subprocess.run(command, check=True, env=server_environment(), timeout=600)
-    (environment / "installed").touch()
-
-
 def _forget_old() -> None:
-    by_age = sorted(_ENVIRONMENTS.iterdir(), key=lambda path: path.stat().st_mtime)
-    for environment in by_age[:-_KEPT]:
-        shutil.rmtree(environment)
+    by_age = sorted(_PLACE.glob("kafkapy-*"), key=lambda path: path.stat().st_mtime)
+    for package in by_age[:-_KEPT]:
+        shutil.rmtree(package)
 
 
 def _git(*arguments: str) -> bytes:

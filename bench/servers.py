@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from bench.installed import kafkapy_command, server_environment
+from bench import installed
 from bench.row import APACHE, KAFKAPY, KFAKE
 from compat_tests.installation import KAFKA_VERSION, Unavailable, why_not
 from compat_tests.oracle import ApacheKafka
@@ -107,8 +107,8 @@ def targets(revision: str | None) -> dict[str, Target]:
     """By name, in the order of the table. `revision`: kafkapy of that commit, not as it is."""
 
     def kafkapy(directory: Path, properties: Mapping[str, str]) -> Server:
-        command = kafkapy_command(revision)
-        return Kafkapy(directory, properties, command=command, environment=server_environment())
+        found = installed.kafkapy(revision)
+        return Kafkapy(directory, properties, command=found.command, environment=found.environment)
 
     def apache(directory: Path, properties: Mapping[str, str]) -> Server:
         return ApacheKafka(directory, properties=properties, heap="1g", jvm_options=_JVM_OPTIONS)

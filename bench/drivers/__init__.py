@@ -1,1 +1,0 @@
-"""Load, each kind a process of its own: `python -m bench.drivers.NAME JSON` prints JSON."""

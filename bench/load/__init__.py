@@ -1,0 +1,1 @@
+"""Load in C: `kload.c`, and how it is called from Python."""

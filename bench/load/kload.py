@@ -1,0 +1,127 @@
+"""kload from Python: builds it once, makes the frames that it repeats, reads what it found."""
+
+import functools
+import hashlib
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.row import Figures
+from bench.wire import batch_of, fetch_frame, produce_error_at, produce_frame
+from compat_tests.installation import Unavailable, cache
+
+_SOURCE = Path(__file__).with_name("kload.c")
+_FETCH_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Requests to repeat, where their answers have an error code (0: nowhere), and how many
+    records each stands for."""
+
+    requests: tuple[bytes, ...]
+    error_at: int
+    records: int = 1
+
+    @classmethod
+    def of_produce(
+        cls, topic: str, partitions: Iterable[int], records: int, record_bytes: int, acks: int
+    ) -> "Frames":
+        batch = batch_of(records, record_bytes)
+        requests = tuple(produce_frame(topic, each, batch, acks) for each in partitions)
+        return cls(requests, produce_error_at(topic), records)
+
+
+def closed(
+    bootstrap: str,
+    frames: Frames,
+    *,
+    connections: int,
+    seconds: float,
+    warm_seconds: float = 1,
+    depth: int = 1,
+) -> dict[str, Any]:
+    """Each connection sends its next request when it has an answer."""
+    times = ["closed", str(depth), f"{seconds:g}", f"{warm_seconds:g}"]
+    return _run(bootstrap, frames, connections, times, ())
+
+
+def open_loop(
+    bootstrap: str,
+    frames: Frames,
+    *,
+    connections: int,
+    rate: int,
+    seconds: float,
+    warm_seconds: float = 3,
+    reads: tuple[str, Sequence[int]] | None = None,
+) -> dict[str, Any]:
+    """Records at an even rate, whatever the broker does. `reads`: the topic and partitions,
+    one for each connection and new, that a consumer each reads at the same time."""
+    times = ["open", str(rate), f"{seconds:g}", f"{warm_seconds:g}"]
+    fetches: Sequence[tuple[bytes, int]] = ()
+    if reads is not None:
+        topic, partitions = reads
+        assert len(partitions) == connections == len(frames.requests), "a connection each"
+        fetches = tuple(fetch_frame(topic, each, _FETCH_BYTES) for each in partitions)
+    return _run(bootstrap, frames, connections, times, fetches)
+
+
+def latency(found: dict[str, Any], kind: str = "ack") -> Figures:
+    """The percentiles of what was found, in ms: `ack` or `e2e`."""
+    percentiles: Figures = dict(found[kind])
+    if "late" in found:
+        percentiles["late_p99"] = found["late"]["p99"]
+    return percentiles
+
+
+def why_not() -> str | None:
+    return None if shutil.which("cc") is not None else "no C compiler (cc) on the PATH"
+
+
+def _run(
+    bootstrap: str,
+    frames: Frames,
+    connections: int,
+    times: list[str],
+    fetches: Sequence[tuple[bytes, int]],
+) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="kafkapy-kload-") as scratch:
+        requests = Path(scratch) / "requests"
+        requests.write_bytes(b"".join(frames.requests))
+        command = [_program(), bootstrap.rpartition(":")[2], str(requests), str(connections)]
+        command += [str(frames.error_at), str(frames.records), *times]
+        if fetches:
+            reads = Path(scratch) / "fetches"
+            reads.write_bytes(b"".join(wire for wire, _ in fetches))
+            command += [str(reads), str(fetches[0][1]), str(_FETCH_BYTES)]
+        patience = 180 + float(times[2]) + float(times[3])
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=patience, check=False
+        )
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip() or f"kload ended with {done.returncode}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@functools.cache
+def _program() -> str:
+    if (reason := why_not()) is not None:
+        raise Unavailable(reason)
+    digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
+    program = cache() / "programs" / f"kload-{digest}"
+    if not program.exists():
+        program.parent.mkdir(parents=True, exist_ok=True)
+        built = program.with_suffix(".new")
+        command = ["cc", "-O2", "-o", str(built), str(_SOURCE)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        if done.returncode != 0:
+            raise Unavailable(f"kload cannot be built: {done.stderr[-300:]}")
+        built.rename(program)
+    return str(program)
