@@ -107,7 +107,7 @@ class Run:
 
     def topic(self, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
         """A new topic, whose partitions have their leaders; deleted when the row is done."""
-        name = f"bench-{os.getpid()}-{time.monotonic_ns()}"
+        name = f"bench-{len(self._topics):03}-{time.monotonic_ns():016}"
         self.wire().create_topic(name, partitions, dict(configs or {}))
         self._topics.append(name)
         return name

@@ -78,10 +78,14 @@ class Wire:
     ) -> None:
         self._sock.close()
 
+    def ask_raw(self, api: ApiKey, version: int, body: Mapping[str, Any]) -> bytes:
+        """The answer without its size."""
+        self._sock.sendall(request(api, version, body))
+        return self._receive(struct.unpack(">i", self._receive(4))[0])
+
     def ask(self, api: ApiKey, version: int, body: Mapping[str, Any]) -> Any:
         """The decoded answer, as kio's message for that version."""
-        self._sock.sendall(request(api, version, body))
-        answer = memoryview(self._receive(struct.unpack(">i", self._receive(4))[0]))
+        answer = memoryview(self.ask_raw(api, version, body))
         _, body_at = read_response_head(api, version, answer.toreadonly())
         return decode_response(api, version, answer.toreadonly()[body_at:])
 
@@ -104,6 +108,13 @@ class Wire:
         for row in self.ask(ApiKey.DELETE_TOPICS, 5, body).responses:
             if row.error_code != 0:
                 raise RuntimeError(f"topic {row.name} cannot be deleted: error {row.error_code}")
+
+    def produce(self, topic: str, partition: int = 0, acks: int = -1) -> int:
+        """One small record; the error code of the answer."""
+        self._sock.sendall(produce_frame(topic, partition, batch_of(1, 10), acks))
+        answer = self._receive(struct.unpack(">i", self._receive(4))[0])
+        error: int = struct.unpack_from(">h", answer, produce_error_at(topic) - 4)[0]
+        return error
 
     def _wait_for_leader(self, name: str, partition: int) -> None:
         """Apache Kafka answers CreateTopics before its own broker leads all partitions."""

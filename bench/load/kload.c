@@ -116,10 +116,10 @@ static void print(const char *name, const struct histogram *h) {
 
 static uint64_t arrival(uint64_t record) { return began + record * gap_ns_num / gap_ns_den; }
 
-/* Record j of a connection's frame k among all records. All connections fill their frames at
- * the same time, each a step after the one before it, so that frames are due evenly. */
+/* Record j of a connection's frame k among all records: frames are filled one after the other,
+ * each connection's in turn, as a producer does that keeps to a partition for a batch. */
 static uint64_t record_number(uint32_t connection, uint64_t k, uint64_t j) {
-    return (k * batch + j) * producers + (uint64_t)connection * batch;
+    return (k * producers + connection) * batch + j;
 }
 
 static uint64_t frame_due(uint32_t connection, uint64_t k) {

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from compat_tests.installation import Unavailable, cache
 
 _SOURCE = Path(__file__).with_name("kload.c")
 _FETCH_BYTES = 4 << 20
+
+Partition = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +32,12 @@ class Frames:
 
     @classmethod
     def of_produce(
-        cls, topic: str, partitions: Iterable[int], records: int, record_bytes: int, acks: int
+        cls, partitions: Sequence[Partition], *, records: int, record_bytes: int, acks: int
     ) -> "Frames":
+        """A request for each partition; their topics' names must be of one length."""
         batch = batch_of(records, record_bytes)
-        requests = tuple(produce_frame(topic, each, batch, acks) for each in partitions)
-        return cls(requests, produce_error_at(topic), records)
+        requests = tuple(produce_frame(*each, batch, acks) for each in partitions)
+        return cls(requests, produce_error_at(partitions[0][0]), records)
 
 
 def closed(
@@ -59,16 +62,13 @@ def open_loop(
     rate: int,
     seconds: float,
     warm_seconds: float = 3,
-    reads: tuple[str, Sequence[int]] | None = None,
+    reads: Sequence[Partition] = (),
 ) -> dict[str, Any]:
-    """Records at an even rate, whatever the broker does. `reads`: the topic and partitions,
-    one for each connection and new, that a consumer each reads at the same time."""
+    """Records at an even rate, whatever the broker does. `reads`: partitions, one for
+    each connection and new, that a consumer each reads at the same time."""
     times = ["open", str(rate), f"{seconds:g}", f"{warm_seconds:g}"]
-    fetches: Sequence[tuple[bytes, int]] = ()
-    if reads is not None:
-        topic, partitions = reads
-        assert len(partitions) == connections == len(frames.requests), "a connection each"
-        fetches = tuple(fetch_frame(topic, each, _FETCH_BYTES) for each in partitions)
+    assert not reads or len(reads) == connections == len(frames.requests), "one of each"
+    fetches = [fetch_frame(*each, _FETCH_BYTES) for each in reads]
     return _run(bootstrap, frames, connections, times, fetches)
 
 
@@ -99,7 +99,8 @@ def _run(
         if fetches:
             reads = Path(scratch) / "fetches"
             reads.write_bytes(b"".join(wire for wire, _ in fetches))
-            command += [str(reads), str(fetches[0][1]), str(_FETCH_BYTES)]
+            [offset_at] = {at for _, at in fetches}
+            command += [str(reads), str(offset_at), str(_FETCH_BYTES)]
         patience = 180 + float(times[2]) + float(times[3])
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=patience, check=False

@@ -1,11 +1,26 @@
 """THE table of what is measured: a module a family, its rows in its `ROWS`."""
 
 from bench.row import Row
-from bench.rows import groups, latency, requests, throughput
+from bench.rows import (
+    durability,
+    groups,
+    java,
+    latency,
+    openmessaging,
+    requests,
+    scale,
+    startup,
+    throughput,
+)
 
 FAMILIES: dict[str, tuple[Row, ...]] = {
-    "throughput": throughput.ROWS,
-    "requests": requests.ROWS,
     "latency": latency.ROWS,
+    "throughput": throughput.ROWS,
+    "java": java.ROWS,
+    "requests": requests.ROWS,
+    "openmessaging": openmessaging.ROWS,
     "groups": groups.ROWS,
+    "startup": startup.ROWS,
+    "scale": scale.ROWS,
+    "durability": durability.ROWS,
 }

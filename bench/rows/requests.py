@@ -18,7 +18,9 @@ class OneRecord:
 
     def __call__(self, run: Run) -> Figures:
         topic = run.topic()
-        frames = kload.Frames.of_produce(topic, [0], 1, _RECORD_BYTES, self.acks)
+        frames = kload.Frames.of_produce(
+            [(topic, 0)], records=1, record_bytes=_RECORD_BYTES, acks=self.acks
+        )
         with run.costs() as costs:
             found = kload.closed(
                 run.bootstrap,
