@@ -26,6 +26,7 @@ AREAS = {
     "groups": "Consumer groups",
     "transactions": "Transactions",
     "durability": "Crashes and restarts",
+    "pipelines": "Data pipelines",
 }
 
 _TABLE = {
@@ -137,6 +138,18 @@ _TABLE = {
     "durability": {
         "restart": "a clean restart loses nothing",
         "kill": "after kill -9 every acknowledged record is there, once",
+    },
+    "pipelines": {
+        "spark-batch": "Spark reads a range by offsets and by timestamps, to Parquet",
+        "spark-stream": "Spark counts by window and watermark, and restarts from its checkpoint",
+        "spark-exactly-once": "Spark's results are exact though job and broker are killed",
+        "spark-lag": "Spark tells lag and throughput out of the logs themselves",
+        "spark-min-partitions": "Spark's minPartitions: more tasks than partitions",
+        "spark-max-offsets": "Spark's maxOffsetsPerTrigger bounds a batch",
+        "spark-data-loss": "Spark notices retention and a topic made anew, or steps over them",
+        "spark-headers": "Spark writes and reads headers",
+        "spark-pattern": "Spark's subscribePattern takes up a topic added while it runs",
+        "spark-avro": "Spark writes and reads Avro values",
     },
 }
 

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from compat_tests.installation import SPARK_VERSION
+
 
 class Client(NamedTuple):
     """One column of docs/COMPAT.md."""
@@ -20,4 +22,5 @@ CLIENTS = (
     Client("sarama", "sarama", "1.61.1"),
     Client("kafka_go", "segmentio/kafka-go", "0.4.51"),
     Client("kafkajs", "KafkaJS", "2.2.4"),
+    Client("spark_examples", "Spark", SPARK_VERSION),
 )

@@ -77,10 +77,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(area)
         target = getattr(item, "callspec", None) and item.callspec.params.get("target")  # type: ignore[attr-defined]  # only parametrized items have it
         if ids and target:
-            facts = {"client": item.path.parent.name, "target": target, "behaviours": ids}
+            facts = {"client": _client(item.path), "target": target, "behaviours": ids}
             item.user_properties.append(("compat", json.dumps(facts)))
             if target == targets.KAFKAPY and (reason := served.why_not_done(ids)) is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _client(test: Path) -> str:
+    """The folder of the test's client, as `clients.CLIENTS` names it."""
+    top, *below = test.relative_to(Path(__file__).resolve().parent.parent).parts
+    return below[0] if top == "compat_tests" else top
 
 
 @pytest.fixture(scope="session")
