@@ -1,0 +1,1 @@
+"""Data pipelines on PySpark, through Spark's own Kafka connector."""
