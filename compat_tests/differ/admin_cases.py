@@ -32,8 +32,16 @@ def metadata_of_topics_that_are_and_are_not(side: Side) -> None:
 @case("admin", METADATA, since=10)
 def metadata_by_topic_id(side: Side) -> None:
     topic = side.topic()
-    for topic_id in (side.topic_id(topic), UUID(int=4711)):
-        body = {"topics": [{"name": None, "topic_id": topic_id}]}
+    known, unknown = side.topic_id(topic), UUID(int=4711)
+    for rows in (
+        [{"name": None, "topic_id": known}],
+        [{"name": None, "topic_id": unknown}],
+        [{"name": topic, "topic_id": known}],
+        [{"name": topic, "topic_id": unknown}],
+        [{"name": topic}, {"name": None, "topic_id": unknown}],
+        [{"name": None, "topic_id": known}] * 2,
+    ):
+        body = {"topics": rows, "include_topic_authorized_operations": True}
         side.ask(METADATA, {**body, "allow_auto_topic_creation": False})
 
 
@@ -137,7 +145,7 @@ def configs_of_what_is_not_there(side: Side) -> None:
 
 @case("admin", DESCRIBE_CONFIGS)
 def configs_of_the_broker_by_key(side: Side) -> None:
-    keys = ["node.id", "num.partitions", "log.retention.ms", "log.segment.bytes", "no.such.key"]
+    keys = ["node.id", "num.partitions", "log.retention.ms", "log.segment.bytes", "not.a.key"]
     keys += ["log.retention.hours", "message.max.bytes", "auto.create.topics.enable"]
     keys += ["ssl.keystore.password", "advertised.listeners", "process.roles"]
     for name in (str(NODE), ""):
@@ -276,8 +284,10 @@ def move_to_a_directory_that_is_not_there(side: Side) -> None:
 
 @case("admin", ApiKey.DESCRIBE_QUORUM)
 def describe_a_quorum_that_is_not_there(side: Side) -> None:
-    row = {"topic_name": "not-the-metadata", "partitions": [{"partition_index": 0}]}
-    side.ask(ApiKey.DESCRIBE_QUORUM, {"topics": [row]})
+    other = {"topic_name": "not-the-metadata", "partitions": [{"partition_index": 0}]}
+    metadata = {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}
+    for rows in ([other], [metadata, other], [metadata, metadata], []):
+        side.ask(ApiKey.DESCRIBE_QUORUM, {"topics": rows})
 
 
 @case("admin", ApiKey.LIST_CONFIG_RESOURCES)

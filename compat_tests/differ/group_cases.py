@@ -14,6 +14,7 @@ INIT, ADD, END = ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.E
 @case("groups", ApiKey.FIND_COORDINATOR)
 def find_coordinators(side: Side) -> None:
     ready_group(side)
+    ready_transactions(side)
     for kind in (0, 1, 2, 9):
         for key in (side.name, ""):
             body = {"key": key, "key_type": kind, "coordinator_keys": [key]}
@@ -64,7 +65,7 @@ def join_with_bad_arguments(side: Side) -> None:
 def the_life_of_a_member(side: Side) -> None:
     group = ready_group(side)
     answer = side.ask(JOIN, join(group))
-    if answer is not None and answer.error_code.name == "member_id_required":
+    if answer is not None and answer.error_code.name == "MEMBER_ID_REQUIRED":
         answer = side.ask(JOIN, {**join(group), "member_id": answer.member_id})
     if answer is None or answer.error_code.value:
         return
@@ -273,7 +274,7 @@ def ready_coordinator(side: Side, kind: int) -> None:
 def is_loaded(side: Side) -> bool:
     body = {"transactional_ids": [f"not-{side.name}"]}
     (found,) = side.call(ApiKey.DESCRIBE_TRANSACTIONS, body).transaction_states
-    return bool(found.error_code.name == "transactional_id_not_found")
+    return bool(found.error_code.name == "TRANSACTIONAL_ID_NOT_FOUND")
 
 
 def ready_producer(side: Side) -> dict[str, Any]:

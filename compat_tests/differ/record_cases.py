@@ -5,6 +5,7 @@ from uuid import UUID
 
 from compat_tests.differ.cases import case
 from compat_tests.differ.side import STAMP, Side, batch_of
+from compat_tests.waiting import wait_for
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import Codec
 
@@ -96,10 +97,7 @@ def produce_every_codec(side: Side) -> None:
 def produce_idempotently(side: Side) -> None:
     """In order, again, a gap, an old epoch, and a sequence that nobody knows."""
     topic = side.topic()
-    answer = side.call(
-        ApiKey.INIT_PRODUCER_ID, {"transactional_id": None, "transaction_timeout": 0}
-    )
-    producer: Any = {"producer_id": answer.producer_id, "producer_epoch": 1}
+    producer: Any = {"producer_id": new_producer_id(side), "producer_epoch": 1}
 
     def send(sequence: int, epoch: int = 1) -> None:
         batch = {**producer, "producer_epoch": epoch, "base_sequence": sequence}
@@ -238,6 +236,18 @@ def delete_records_before_offsets(side: Side) -> None:
 def producer_ids_without_transactions(side: Side) -> None:
     side.ask(ApiKey.INIT_PRODUCER_ID, {"transactional_id": None, "transaction_timeout": 1000})
     side.ask(ApiKey.INIT_PRODUCER_ID, {"transactional_id": "", "transaction_timeout": 1000})
+
+
+def new_producer_id(side: Side) -> int:
+    body = {"transactional_id": None, "transaction_timeout": 0}
+    given: list[int] = []
+
+    def is_given() -> bool:
+        given.append(side.call(ApiKey.INIT_PRODUCER_ID, body).producer_id)
+        return given[-1] >= 0  # a server that has just started has no block of them yet
+
+    wait_for("a producer id", is_given)
+    return given[-1]
 
 
 def fetch(side: Side, topic: str, *, offset: int = 0, partition: int = 0, **more: Any) -> Any:

@@ -60,7 +60,7 @@ class GroupMachine:
         self.state.apply(record)
 
     def decide(self, event: Event, now: Instant) -> Step[Any, Any]:
-        if type(event) is Heartbeat:
+        if type(event) is Heartbeat and event.group_id:
             group = self.state.groups.get(event.group_id)
             if isinstance(group, ClassicGroup):
                 return classic_heartbeat.heartbeat(event, group, now)

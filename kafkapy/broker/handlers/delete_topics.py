@@ -27,11 +27,13 @@ def handle(node: "Node", call: Call) -> Answer:
     if not wanted:
         return _response(verdicts)
     promise = Later()
+    topics = node.controller.image.topics_by_id
+    names = {asked: topics[topic_id].name for asked, topic_id in wanted.items()}
 
     def decided(reply: DeleteReply | Refused) -> None:
         for asked, topic_id in wanted.items():
             verdicts[asked] = reply if isinstance(reply, Refused) else reply[topic_id]
-        promise.resolve(_response(verdicts, wanted))
+        promise.resolve(_response(verdicts, wanted, names))
 
     node.controller.submit(DeleteTopics(tuple(wanted.values())), decided)
     return promise
@@ -85,13 +87,16 @@ def _why_not(asked: _Asked, count: int) -> str | None:
 
 
 def _response(
-    verdicts: Mapping[_Asked, Refused | None], ids: Mapping[_Asked, UUID] | None = None
+    verdicts: Mapping[_Asked, Refused | None],
+    ids: Mapping[_Asked, UUID] | None = None,
+    names: Mapping[_Asked, str] | None = None,
 ) -> Fields:
+    """Topics that are there have name and id, whichever they were asked by."""
     return {
         "throttle_time": 0,
         "responses": [
             {
-                "name": asked.name,
+                "name": (names or {}).get(asked, asked.name),
                 "topic_id": (ids or {}).get(asked, asked.topic_id),
                 **explained(refused),
             }

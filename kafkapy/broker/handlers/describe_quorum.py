@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.description import QuorumDescription, ReplicaDescription
+from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
     from kafkapy.broker.node import Node
@@ -19,7 +20,7 @@ def handle(node: "Node", call: Call) -> Answer:
         for one in topic.partitions
     ]
     if asked != [(METADATA_TOPIC, 0)]:
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _not_there(call)
     found = node.quorum.describe()
     return {
         "error_code": 0,
@@ -35,6 +36,35 @@ def handle(node: "Node", call: Call) -> Answer:
             }
             for voter in found.nodes
         ],
+    }
+
+
+def _not_there(call: Call) -> Fields:
+    """Any other topic is refused partition by partition, the metadata with it."""
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return {
+        "error_code": 0,
+        "error_message": None,
+        "topics": [
+            {
+                "topic_name": topic.topic_name,
+                "partitions": [
+                    {
+                        "partition_index": one.partition_index,
+                        "error_code": code,
+                        "error_message": ERROR_MESSAGES[code],
+                        "leader_id": 0,
+                        "leader_epoch": 0,
+                        "high_watermark": 0,
+                        "current_voters": (),
+                        "observers": (),
+                    }
+                    for one in topic.partitions
+                ],
+            }
+            for topic in call.body.topics
+        ],
+        "nodes": (),
     }
 
 

@@ -76,6 +76,7 @@ def _missing(name: str) -> dict[str, Any]:
         "topic_id": None,
         "is_internal": name in INTERNAL_TOPICS,
         "partitions": (),
+        "topic_authorized_operations": ON_TOPIC,
     }
 
 

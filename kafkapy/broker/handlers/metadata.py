@@ -28,23 +28,39 @@ def handle(node: "Node", call: Call) -> Answer:
     # v0 has no null: an empty list asks for all topics there.
     wants_all = body.topics is None or (call.version == 0 and not body.topics)
     if not wants_all and call.version < 12 and _asks_by_id(body.topics):
-        return _response(node, call, [], ErrorCode.INVALID_REQUEST)
+        return _refused(call)
     with_operations = optional(body, "include_topic_authorized_operations", False)
     if wants_all and not with_operations:
         return _everything(node, call)
     if wants_all:
         topics = [_topic(node, call, topic) for topic in node.image.topics_by_name.values()]
     else:
-        topics = [_asked(node, call, one) for one in body.topics]
+        topics = _asked(node, call)
     if with_operations:
         for row in topics:
-            if not row["error_code"]:
+            if row["name"] is not None:
                 row["topic_authorized_operations"] = ON_TOPIC
     return _response(node, call, topics)
 
 
 def _asks_by_id(topics: Any) -> bool:
     return any(one.name is None or optional(one, "topic_id", None) for one in topics)
+
+
+def _refused(call: Call) -> Mapping[str, Any]:
+    """v10 and v11 tell topic ids but do not take them: INVALID_REQUEST, topic by topic, and
+    nothing about the cluster."""
+    return {
+        "throttle_time": 0,
+        "brokers": (),
+        "cluster_id": None,
+        "controller_id": -1,
+        "topics": [
+            _missing(call, one.name, optional(one, "topic_id", None), ErrorCode.INVALID_REQUEST)
+            for one in call.body.topics
+        ],
+        "cluster_authorized_operations": NOT_ASKED,
+    }
 
 
 def _everything(node: "Node", call: Call) -> Encoded:
@@ -58,9 +74,7 @@ def _everything(node: "Node", call: Call) -> Encoded:
     return Encoded((frame(head, body),))
 
 
-def _response(
-    node: "Node", call: Call, topics: list[dict[str, Any]], error_code: int = 0
-) -> Mapping[str, Any]:
+def _response(node: "Node", call: Call, topics: list[dict[str, Any]]) -> Mapping[str, Any]:
     with_operations = optional(call.body, "include_cluster_authorized_operations", False)
     return {
         "throttle_time": 0,
@@ -73,21 +87,33 @@ def _response(
         "controller_id": node.node_id,
         "topics": topics,
         "cluster_authorized_operations": ON_CLUSTER if with_operations else NOT_ASKED,
-        "error_code": error_code,
+        "error_code": 0,
     }
 
 
-def _asked(node: "Node", call: Call, asked: Any) -> dict[str, Any]:
-    topic_id = optional(asked, "topic_id", None)
-    if topic_id is not None:
-        found = node.image.topics_by_id.get(topic_id)
-        if found is None:
-            return _missing(call, None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
-        return _topic(node, call, found)
-    found = node.image.topics_by_name.get(asked.name)
+def _asked(node: "Node", call: Call) -> list[dict[str, Any]]:
+    """Each topic once, however often it is asked about; with an id among them, those with
+    ids only, as Kafka does."""
+    topics = call.body.topics
+    ids = dict.fromkeys(optional(one, "topic_id", None) for one in topics)
+    ids.pop(None, None)
+    if ids:
+        return [_by_id(node, call, topic_id) for topic_id in ids]
+    return [_by_name(node, call, name) for name in dict.fromkeys(one.name for one in topics)]
+
+
+def _by_id(node: "Node", call: Call, topic_id: UUID) -> dict[str, Any]:
+    found = node.image.topics_by_id.get(topic_id)
+    if found is None:
+        return _missing(call, None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
+    return _topic(node, call, found)
+
+
+def _by_name(node: "Node", call: Call, name: str) -> dict[str, Any]:
+    found = node.image.topics_by_name.get(name)
     if found is not None:
         return _topic(node, call, found)
-    return _missing(call, asked.name, None, _create_if_asked(node, call, asked.name))
+    return _missing(call, name, None, _create_if_asked(node, call, name))
 
 
 def _create_if_asked(node: "Node", call: Call, name: str) -> ErrorCode:

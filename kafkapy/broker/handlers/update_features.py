@@ -44,8 +44,13 @@ def _response(names: list[str], refused: Refused | None) -> Fields:
             "The update failed for all features since the following feature had an error: "
             f"{refused.message}",
         )
+    # The whole is done or not: only a success has rows, and Kafka's word for it.
     return {
         "throttle_time": 0,
         **verdict(whole),
-        "results": [{"feature": name, **verdict(whole)} for name in names],
+        "results": [
+            {"feature": name, "error_code": ErrorCode.NONE, "error_message": "NONE"}
+            for name in names
+            if whole is None
+        ],
     }

@@ -9,6 +9,7 @@ from kafkapy.broker.handlers import (
     heartbeat,
     join_group,
     leave_group,
+    offset_commit,
     sync_group,
 )
 from kafkapy.core.errors import ErrorCode
@@ -136,6 +137,18 @@ def test_a_heartbeat_while_the_group_loads_is_fine(node: GroupNode) -> None:
     assert node.request(heartbeat, HEARTBEAT, 4, **beat).error_code == E.NONE
     loading = join(node, 9).answer
     assert loading.error_code == E.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_a_heartbeat_without_a_group_is_refused_even_if_there_is_a_nameless_group(
+    node: GroupNode,
+) -> None:
+    row = {"partition_index": 0, "committed_offset": 5, "committed_metadata": None}
+    commit = {"group_id": "", "generation_id_or_member_epoch": -1, "member_id": ""}
+    topics = [{"name": "orders", "partitions": [row]}]
+    done = node.request(offset_commit, 8, 8, **commit, topics=topics)
+    assert done.topics[0].partitions[0].error_code == E.NONE
+    beat = {"group_id": "", "generation_id": 1, "member_id": "stranger"}
+    assert node.request(heartbeat, HEARTBEAT, 4, **beat).error_code == E.INVALID_GROUP_ID
 
 
 @pytest.mark.parametrize("version", range(6))
