@@ -5,7 +5,6 @@ so nothing can be advertised that is not served. Versions are those of Apache Ka
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.call import Answer, Call
@@ -63,6 +62,7 @@ from kafkapy.broker.handlers import (
     update_features,
     write_txn_markers,
 )
+from kafkapy.core.data import dataclass
 from kafkapy.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:

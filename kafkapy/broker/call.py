@@ -11,9 +11,10 @@ A handler must not keep `body` views of the frame after it returned: the buffer 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.seams import FileSlice
 from kafkapy.core.time import Instant
 

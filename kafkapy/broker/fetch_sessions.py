@@ -12,10 +12,10 @@ same high watermark and log start offset as last time.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import Instant

@@ -13,12 +13,12 @@ then we are the zombie, and stop.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from kafkapy.broker.batched_calls import BatchedCalls, Done
 from kafkapy.broker.marker_writer import Marker, MarkerWriter
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import NO_NODE, NodeId, TopicPartition
 from kafkapy.core.seams import Clock, Network

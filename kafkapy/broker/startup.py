@@ -5,11 +5,11 @@ larger cluster does not: Kafka asks for `format` first, so that nobody founds a 
 cluster by accident.
 """
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import parse_voters
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Disk, Journal, Rng
 from kafkapy.core.time import Instant

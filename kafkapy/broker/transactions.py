@@ -13,12 +13,12 @@ transactional ids nobody uses are forgotten.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from kafkapy.broker.internal_topics import TRANSACTION_STATE
 from kafkapy.coordinator.coordinator import Coordinator
 from kafkapy.coordinator.shard import Shard, ShardState, Then
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock, Timer

@@ -5,11 +5,11 @@ its own groups. `Progress` is what the node shows meanwhile.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from kafkapy.coordinator import batches
 from kafkapy.coordinator.shard_log import RecordCodec, ShardLog
+from kafkapy.core.data import dataclass
 from kafkapy.core.step import Machine
 
 Rec = TypeVar("Rec")

@@ -16,7 +16,7 @@
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
 
@@ -25,6 +25,7 @@ from kafkapy.coordinator.append_errors import append_error
 from kafkapy.coordinator.loader import Progress, replay
 from kafkapy.coordinator.shard_log import RecordCodec, ShardLog
 from kafkapy.coordinator.timers import Timers
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock, Timer

@@ -11,9 +11,10 @@ leader replays. So no step is ever undone.
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
 
 Rec = TypeVar("Rec")

@@ -4,10 +4,10 @@ Each is `i16 version`, then the fields of that version; a later version begins w
 fields of the earlier ones. The bytes come from clients: what cannot be read is None.
 """
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
 from kafkapy.protocol.codec import decoder, encoder
 from kafkapy.protocol.schema import array, byte_string, int32, string

@@ -4,10 +4,11 @@ Its records are remembered by key, so that the group is listed, is not taken for
 else, and can be deleted whole.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
+from kafkapy.core.data import dataclass
 from kafkapy.group.records import Pair
 
 

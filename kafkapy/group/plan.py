@@ -5,9 +5,10 @@ becomes the `Step`. Nothing in it has happened until the runtime makes it happen
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Refused
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant

@@ -5,9 +5,11 @@ inside the broker's bounds, which may have moved since it was set.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final
+
+from kafkapy.core.data import dataclass
 
 MINUTE_MS: Final = 60_000
 UNBOUNDED: Final = 2**31 - 1

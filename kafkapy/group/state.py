@@ -9,9 +9,10 @@ TransactionEnded           that moment
 notes                      what does not survive the leader
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.step import Transactional, TransactionEnded
 from kafkapy.core.time import Instant
 from kafkapy.group.classic.group import ClassicGroup, ClassicGroupStands, empty_group

@@ -6,10 +6,11 @@ consumer group's epoch record carries: another number means assignments may have
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Protocol
 from uuid import UUID
+
+from kafkapy.core.data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

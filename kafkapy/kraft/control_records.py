@@ -5,10 +5,10 @@ message, whose first field is its version. FORMATS sections 2.4 and 5.4.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Bytes
 from kafkapy.core.time import Instant

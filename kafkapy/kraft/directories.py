@@ -6,10 +6,11 @@ refusal is one sentence that names the directory. FORMATS sections 1.1 and 1.3.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.seams import Disk, Rng
 from kafkapy.core.time import Instant

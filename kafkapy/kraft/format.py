@@ -11,9 +11,9 @@ Directories that hold something foreign are refused. FORMATS sections 1.3 and 5.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Disk, Rng
 from kafkapy.core.time import Instant

@@ -7,11 +7,11 @@ directory without it is not formatted, whatever else is in there. FORMATS sectio
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.time import Instant
 from kafkapy.kraft.uuids import uuid_from_text, uuid_to_text

@@ -15,8 +15,9 @@ controller; `on_resign` ends it. FORMATS sections 5 and 6.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
 from kafkapy.core.time import NEVER

@@ -9,10 +9,10 @@ One class per record for all its versions; a field says since which version it i
 FORMATS sections 5.1 and 5.2; Kafka's metadata/src/main/resources/common/metadata.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar, Final
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.protocol import schema
 
 

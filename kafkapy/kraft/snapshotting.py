@@ -6,8 +6,8 @@ itself moves on meanwhile. FORMATS section 5.4; KIP-630, KIP-876.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Clock
 from kafkapy.kraft.image import MetadataImage

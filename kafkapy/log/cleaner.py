@@ -12,9 +12,9 @@ There is one cleaner per log directory, so a disk that fails stops only its own.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Callback, Clock, Disk

@@ -4,8 +4,9 @@ Plain data: names, ranges and the precedence topic > broker > default are read a
 in `broker/config`; whoever changes a topic's settings hands the log a whole new LogConfig.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from kafkapy.core.data import dataclass
 
 FOREVER_MS: Final = 2**63 - 1
 UNLIMITED: Final = -1

@@ -13,9 +13,10 @@ A pass over ten thousand logs gives way to whatever is ready after every few.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Clock, Flushed
 from kafkapy.core.time import Instant, later

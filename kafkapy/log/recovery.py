@@ -11,11 +11,12 @@ After a crash the log is some prefix of what was appended, and at least what was
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from struct import Struct
 from typing import Final
 from zlib import crc32
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Disk

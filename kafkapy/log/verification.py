@@ -12,8 +12,9 @@ The lowest sequence of the entry remembers what came first: while the question i
 later batch of the same producer must not overtake an earlier one that failed.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
 
 

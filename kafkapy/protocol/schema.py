@@ -21,9 +21,11 @@ are both inclusive. Fields outside a version are not written, and read as their 
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Union, get_args, get_origin
+
+from kafkapy.core.data import dataclass
 
 # kafka_type -> (struct letter, zero). What is not here has a length of its own.
 FIXED: Final[Mapping[str, tuple[str, object]]] = {

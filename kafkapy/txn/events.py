@@ -10,9 +10,9 @@ changes nothing and answers `ProducerIdWanted`; the asker fetches one and asks a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 from kafkapy.core.step import Loaded, TimerFired

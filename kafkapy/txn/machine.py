@@ -14,9 +14,9 @@ Between Prepare* and Complete* it is told that, as by Kafka.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, assert_never
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.step import Loaded, Step, TimerFired
 from kafkapy.core.time import Instant
 from kafkapy.txn import end, expiry, init_producer_id, listing, markers, partitions, timeouts

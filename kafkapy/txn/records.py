@@ -11,11 +11,11 @@ the same state is always the same bytes.
 
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import ClassVar, Final
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 from kafkapy.protocol.codec import decoder, encoder

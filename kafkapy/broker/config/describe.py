@@ -6,7 +6,6 @@ value but no source of its own.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
@@ -19,6 +18,7 @@ from kafkapy.broker.config.resolve import Found, Source, broker_values
 from kafkapy.broker.config.table import BrokerKeys, key_of
 from kafkapy.broker.config.topic_config import topic_value
 from kafkapy.broker.config.values import ConfigError, parse, to_text
+from kafkapy.core.data import dataclass
 
 # Quotas that exist only once somebody set them (the replication throttles).
 HIDDEN_UNLESS_SET: Final = frozenset(

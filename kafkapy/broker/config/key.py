@@ -14,11 +14,11 @@ attribute load and the type checker knows its type.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any, ClassVar, Final, Generic, TypeVar, overload
 
 from kafkapy.broker.config.validators import ANYTHING, Validator
+from kafkapy.core.data import dataclass
 
 
 class ConfigType(IntEnum):
@@ -63,7 +63,7 @@ T = TypeVar("T")
 Value = bool | int | float | str | tuple[str, ...] | None
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class Key(Generic[T]):
     """What is known of one key. `acted_on` is False where kafkapy accepts a value that
     changes nothing; `note` then says why. `synonyms` of a topic's or group's key are the

@@ -1,10 +1,10 @@
 """What an assignor looks at, and what it returns."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.group.topics import Topic
 
 Partitions = dict[UUID, set[int]]

@@ -12,9 +12,10 @@ survives; where a rebalance stands does not, and a replayed group is Empty or St
 Deciding works on a `copy`, which becomes the group when the step is applied.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
 from kafkapy.group.classic.events import OfferedProtocol
 

@@ -10,10 +10,11 @@ takes records in any order that compaction may leave behind.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.group.consumer import stored
 from kafkapy.group.consumer.member import (
     NEW_HOLDING,

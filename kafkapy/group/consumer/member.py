@@ -12,11 +12,12 @@ Everything here is a value: changing it is making another.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Final
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.group.records import ClassicMemberMetadata
 
 # What a member sends as its epoch instead of one.

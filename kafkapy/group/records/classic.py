@@ -1,8 +1,8 @@
 """Record type 2: a whole classic group, written when a generation is complete."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from kafkapy.core.data import dataclass
 from kafkapy.protocol.schema import array, byte_string, int32, int64, string
 
 

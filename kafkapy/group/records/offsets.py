@@ -1,9 +1,9 @@
 """Record types 0 and 1: a group's committed offset in one partition."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.protocol.schema import int32, int64, string, uuid
 
 

@@ -1,9 +1,9 @@
 """Record types 10 to 15: share groups (KIP-932)."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.group.records.consumer import TargetPartitions
 from kafkapy.protocol.schema import array, int8, int32, int64, string, uuid
 

@@ -1,8 +1,8 @@
 """Record types 17 and 19 to 23: streams groups (KIP-1071)."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from kafkapy.core.data import dataclass
 from kafkapy.protocol.schema import (
     array,
     int8,

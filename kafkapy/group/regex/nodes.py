@@ -1,6 +1,6 @@
 """What a regular expression is made of, after parsing."""
 
-from dataclasses import dataclass
+from kafkapy.core.data import dataclass
 
 # Topic names are made of these (and no others); a class of characters is a set of them.
 ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")

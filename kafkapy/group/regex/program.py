@@ -8,9 +8,9 @@
 Counted repetitions are written out, which is why the size of a program is bounded.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
+from kafkapy.core.data import dataclass
 from kafkapy.group.regex.nodes import Assertion, Chars, Choice, Node, Repeat, Sequence
 from kafkapy.group.regex.parse import InvalidRegex
 

@@ -10,11 +10,11 @@ A fenced broker is in no ISR and leads nothing. FORMATS 6.7; KIP-631, KIP-841, K
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Step, TimerFired
 from kafkapy.core.time import Instant, later

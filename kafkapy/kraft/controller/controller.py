@@ -15,9 +15,9 @@ leave as soon as the records are applied, in the same order.
 
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Clock, Rng, Timer
 from kafkapy.core.step import Step, TimerFired

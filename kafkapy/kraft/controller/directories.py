@@ -3,9 +3,9 @@
 A replica in a directory that is offline cannot lead nor be in sync.
 """
 
-from dataclasses import dataclass
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant

@@ -6,9 +6,9 @@ ElectUncleanly             periodic: leaders for topics that would rather lose r
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import Step

@@ -3,9 +3,9 @@
 Soft facts (notes) are what this leader knows and a new one may forget: who was heard of.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.step import Step
 from kafkapy.kraft.controller.state import Contact
 from kafkapy.kraft.records import MetadataRecord

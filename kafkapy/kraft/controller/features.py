@@ -5,9 +5,9 @@ this node and lie in the range of every registered broker and controller. KIP-58
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant

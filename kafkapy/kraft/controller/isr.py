@@ -5,10 +5,10 @@ NEW_LEADER_ELECTED is an answer *and* a change: the ISR completed a reassignment
 leader that asked is no replica any more. FORMATS 6.8; KIP-497, KIP-841, KIP-903.
 """
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant

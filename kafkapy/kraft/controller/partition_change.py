@@ -8,11 +8,12 @@ stand here once. FORMATS 6.8; KIP-966 for the eligible leader replicas (ELR).
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT, NO_EPOCH_BUMP_ON_ISR_SHRINK
 from kafkapy.kraft.records import PartitionChangeRecord

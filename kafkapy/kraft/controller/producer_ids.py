@@ -1,8 +1,8 @@
 """AllocateProducerIds: brokers get blocks of producer ids that nobody else will get."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant

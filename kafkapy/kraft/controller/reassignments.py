@@ -8,9 +8,9 @@ Step 3 happens in partition_change.py, with whatever change makes it possible; a
 reordering does 1 and 3 at once. KIP-455; KIP-860 (the replication factor may be fixed).
 """
 
-from dataclasses import dataclass
 from typing import Any
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import Step

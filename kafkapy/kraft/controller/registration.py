@@ -7,10 +7,10 @@
 KIP-631, KIP-858 (directories), KIP-919 (controllers), KIP-966 (unclean shutdown).
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant

@@ -6,10 +6,11 @@ stops being the leader the whole state is dropped.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import Instant

@@ -7,10 +7,10 @@ KIP-464 (defaults), KIP-525 (settings in the answer), KIP-516 (topic ids).
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant

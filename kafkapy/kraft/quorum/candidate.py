@@ -4,8 +4,7 @@ It waits for its election time to pass even when it has lost: the answers of a m
 may have been for somebody who will tell. FORMATS section 6.2.
 """
 
-from dataclasses import dataclass
-
+from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
 from kafkapy.kraft.quorum.votes import Votes
 from kafkapy.kraft.quorum_state_file import ElectionState

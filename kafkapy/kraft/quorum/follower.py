@@ -4,8 +4,7 @@ Every successful fetch puts off `deadline`; past it a voter becomes Prospective.
 first one it grants pre-votes, as the leader may be gone already. FORMATS section 6.2.
 """
 
-from dataclasses import dataclass
-
+from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
 from kafkapy.kraft.quorum_state_file import ElectionState
 from kafkapy.kraft.snapshot_file import SnapshotId

@@ -9,8 +9,9 @@ end is what it has flushed. FORMATS sections 6.2 and 6.5.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.time import NEVER, Instant
 from kafkapy.kraft.quorum_state_file import ElectionState
 from kafkapy.kraft.voters import ReplicaKey, VoterSet

@@ -5,8 +5,7 @@ majority and goes on where it was (KIP-996). Nothing of this role is durable; wh
 before (leader, vote) stays. FORMATS section 6.2.
 """
 
-from dataclasses import dataclass
-
+from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
 from kafkapy.kraft.quorum.votes import Votes
 from kafkapy.kraft.quorum_state_file import ElectionState

@@ -6,8 +6,9 @@ first in line, and after its time goes on unattached in a new epoch. Not durable
 still says that it leads, which brings it here again. FORMATS section 6.2.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.time import NEVER, Instant
 from kafkapy.kraft.quorum_state_file import ElectionState
 from kafkapy.kraft.voters import ReplicaKey

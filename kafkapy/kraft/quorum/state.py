@@ -13,9 +13,9 @@ Epochs only grow, and within one a leader and a vote, once known, do not change.
 not be forgotten leaves as `Persist` before anything that builds on it. FORMATS 6.2.
 """
 
-from dataclasses import dataclass
 from typing import Protocol, assert_never
 
+from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import NEVER, Instant

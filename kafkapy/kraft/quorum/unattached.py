@@ -4,8 +4,7 @@ It asks bootstrap servers for the leader; a voter stands for election when its t
 an observer never. FORMATS section 6.2.
 """
 
-from dataclasses import dataclass
-
+from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
 from kafkapy.kraft.quorum_state_file import ElectionState
 from kafkapy.kraft.voters import ReplicaKey
