@@ -10,7 +10,7 @@ SEED   ?= 1
 TARGET ?= kafkapy
 ROUNDS ?= 100
 
-.PHONY: help run test unit check format compat differ bench bench-quick sim crash \
+.PHONY: help run test unit check format compat differ bench bench-quick soak sim crash \
         oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make check          ruff, mypy --strict, import contracts"
 	@echo "make compat         real clients against Apache Kafka and kafkapy; docs/COMPAT.md"
 	@echo "make bench          side by side with Apache Kafka (bench-quick: the short form)"
+	@echo "make soak MINUTES=n steady load for that long: is memory flat?"
 	@echo "make sim SEED=n     one seeded run of the simulated cluster"
 	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
 	@echo "make spark-batch    Spark reads from kafkapy; also spark-stream, spark-exactly-once, spark-lag,"
@@ -75,11 +76,20 @@ compat: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.report
 
-bench: $(VENV)/.dev
+MINUTES ?= 60
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) -e '.[dev,bench]'
+	@touch $@
+
+bench: $(VENV)/.bench
 	$(BIN)/python -m bench
 
-bench-quick: $(VENV)/.dev
+bench-quick: $(VENV)/.bench
 	$(BIN)/python -m bench --quick
+
+soak: $(VENV)/.bench
+	$(BIN)/python -m bench.soak --minutes $(MINUTES)
 
 differ: $(VENV)/.dev
 	$(BIN)/python -m pytest compat_tests/differ --target both

@@ -99,21 +99,15 @@ def machine() -> str:
     )
 
 
-def ahead(ours: float, theirs: float, figure: Figure) -> float:
-    if figure.more_is_better:
-        ours, theirs = theirs, ours
-    return theirs / ours if ours else float("inf")
-
-
 def _ahead(rounds: dict[str, list[Figures]], other: str, figure: Figure) -> str:
     ours, theirs = rounds.get(KAFKAPY, []), rounds.get(other, [])
     if not ours or not theirs:
         return "-"
     each = [
-        ahead(one[figure.name], two[figure.name], figure)
+        figure.ahead(one[figure.name], two[figure.name])
         for one, two in zip(ours, theirs, strict=False)
     ]
-    middle = ahead(_median(ours, figure.name), _median(theirs, figure.name), figure)
+    middle = figure.ahead(_median(ours, figure.name), _median(theirs, figure.name))
     shown = f"**{middle:.2f}**" if middle >= 1 else f"{middle:.2f}"
     return shown if len(each) == 1 else f"{shown} ({min(each):.2f}-{max(each):.2f})"
 

@@ -32,6 +32,12 @@ class Figure:
     unit: str
     more_is_better: bool = False
 
+    def ahead(self, ours: float, theirs: float) -> float:
+        """How many times ours is as good as theirs."""
+        if self.more_is_better:
+            ours, theirs = theirs, ours
+        return theirs / ours if ours else float("inf")
+
 
 RATE = Figure("rate", "records/s", more_is_better=True)
 REQUESTS = Figure("rate", "requests/s", more_is_better=True)

@@ -10,6 +10,7 @@ from bench.rows import (
     requests,
     scale,
     startup,
+    testkit,
     throughput,
 )
 
@@ -21,6 +22,7 @@ FAMILIES: dict[str, tuple[Row, ...]] = {
     "openmessaging": openmessaging.ROWS,
     "groups": groups.ROWS,
     "startup": startup.ROWS,
+    "testkit": testkit.ROWS,
     "scale": scale.ROWS,
     "durability": durability.ROWS,
 }
