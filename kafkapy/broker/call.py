@@ -12,11 +12,14 @@ A handler must not keep `body` views of the frame after it returned: the buffer 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.seams import FileSlice
 from kafkapy.core.time import Instant
+
+if TYPE_CHECKING:
+    from kafkapy.broker.produce_lanes import ProduceLanes
 
 Part = bytes | FileSlice
 
@@ -77,6 +80,8 @@ class Peer:
     software_version: str = NO_CLIENT
     is_controller_listener: bool = False
     on_close: list[Callable[[], None]] = field(default_factory=list)
+    # What Produce has seen of this connection (broker/produce_lanes.py); None before the first.
+    lanes: "ProduceLanes | None" = None
 
 
 @dataclass(slots=True, eq=False)

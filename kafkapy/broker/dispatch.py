@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from kafkapy.broker.apis import Api, find_api
 from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
+from kafkapy.broker.produce_lanes import learn
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import RequestHeader, frame, read_request_header, response_head
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answer]:
     """Decode one request (without its size prefix) and hand it to its handler."""
+    if request[1] == ApiKey.PRODUCE and peer.lanes is not None:
+        served = peer.lanes.serve(node, request)
+        if served is not None:
+            return served
     header, body_at = read_request_header(request)
     api = find_api(header.api_key, is_controller=peer.is_controller_listener)
     if api is None:
@@ -44,6 +49,7 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answe
     body = request[body_at:]
     if header.api_key == ApiKey.PRODUCE:
         call.body = decode_produce_request(header.api_version, body)
+        learn(node, request, body_at, call)
     else:
         call.body = decode_request(header.api_key, header.api_version, body)
     try:

@@ -49,6 +49,7 @@ class Partition:
         "log",
         "partition_epoch",
         "replicas",
+        "takes_plain_batches",
         "topic_id",
         "topic_partition",
         "watchers",
@@ -72,6 +73,9 @@ class Partition:
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
         self.watchers: set[Watcher] = set()
+        # Writing is all that an acknowledgement waits for, and the batches may be judged by
+        # log/plain_batch.py: kept up to date by `_changed`.
+        self.takes_plain_batches = False
         self._node_id = node_id
         self._disk_failed = disk_failed
         self._offline = False
@@ -106,6 +110,7 @@ class Partition:
         self.partition_epoch = state.partition_epoch
         self.replicas = tuple(state.replicas)
         self.isr = tuple(state.isr)
+        self._changed()
         if self.is_leader and old_epoch != self.leader_epoch:
             # Even without data, the epoch starts here (FORMATS 7).
             self.leader_epoch_start = self.log.log_end_offset
@@ -120,12 +125,14 @@ class Partition:
     def go_offline(self) -> None:
         """Its log directory failed: nothing is acknowledged any more, readers are told."""
         self._offline = True
+        self._changed()
         self._fail_acks(ErrorCode.KAFKA_STORAGE_ERROR)
         self._wake(0)
 
     def retire(self) -> None:
         """The topic was deleted, or this node is no replica any more."""
         self.leader = NO_NODE
+        self._changed()
         self._fail_acks(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self._wake(0)
 
@@ -176,6 +183,19 @@ class Partition:
         self._count_appended()
         return info
 
+    def append_plain(self, batch: memoryview) -> int | None:
+        """One batch of the plain kind, acknowledged as soon as it is written whatever `acks`
+        is: the offset it got. None, and nothing is appended, where `append` has more to do."""
+        if not self.takes_plain_batches:
+            return None
+        log = self.log
+        base_offset = log.append_plain(batch, self.leader_epoch)
+        if base_offset is not None:
+            log.advance_high_watermark(log.log_end_offset)
+            if self.watchers:
+                self._wake(len(batch))
+        return base_offset
+
     def when_committed(self, end_offset: int, then: Acknowledge) -> None:
         """acks=all: `then` once every in-sync replica has everything below `end_offset`."""
         if self.log.high_watermark >= end_offset:
@@ -205,14 +225,26 @@ class Partition:
         """The same records in another directory: what those files still had to do for the
         acknowledgements that wait, these do."""
         self.log = log
+        self._changed()
         if self.is_leader:
             self._count_appended()
 
     def reconfigured(self) -> None:
         """The topic's settings have changed: perhaps now the disk must have it first, or
         need not."""
+        self._changed()
         if self.is_leader:
             self._count_appended()
+
+    def _changed(self) -> None:
+        """The role, the log or its settings."""
+        self.takes_plain_batches = (
+            self.is_leader
+            and not self.is_internal
+            and self.isr == (self._node_id,)
+            and self.min_insync_replicas == 1
+            and self.log.config.takes_plain_batches
+        )
 
     # --- the high watermark ---
 

@@ -55,13 +55,13 @@ class Partitions:
 
     # --- lookups for handlers ---
 
-    def find_to_write(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+    def find(self, name: str | None, topic_id: UUID | None, index: int) -> Partition | None:
         if name is not None:
-            partition = self._by_name.get((name, index))
-        elif topic_id is not None:
-            partition = self._by_id.get((topic_id, index))
-        else:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+            return self._by_name.get((name, index))
+        return None if topic_id is None else self._by_id.get((topic_id, index))
+
+    def find_to_write(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+        partition = self.find(name, topic_id, index)
         if partition is None:
             raise self._not_here(name, topic_id, index)
         return partition

@@ -4,6 +4,7 @@ Plain data: names, ranges and the precedence topic > broker > default are read a
 in `broker/config`; whoever changes a topic's settings hands the log a whole new LogConfig.
 """
 
+from dataclasses import field
 from typing import Final
 
 from kafkapy.core.data import dataclass
@@ -49,6 +50,20 @@ class LogConfig:
 
     min_insync_replicas: int = 1
     unclean_leader_election_enable: bool = False
+
+    # Nothing here asks about the records in a batch, or for the disk to have them before the
+    # acknowledgement: log/plain_batch.py may judge it.
+    takes_plain_batches: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        plain = (
+            self.compression_type == "producer"
+            and self.message_timestamp_type == "CreateTime"
+            and self.message_timestamp_before_max_ms == FOREVER_MS
+            and not self.is_compacted
+            and self.flush_messages == FOREVER_MS
+        )
+        object.__setattr__(self, "takes_plain_batches", plain)
 
     @property
     def is_compacted(self) -> bool:

@@ -30,6 +30,7 @@ from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.config import FOREVER_MS, LogConfig
 from kafkapy.log.local_log import LocalLog
 from kafkapy.log.partition_metadata import read_topic_id
+from kafkapy.log.plain_batch import STAMP_SIZE, read_plain_batch, stamp_of
 from kafkapy.log.producer_state import DEFAULT_EXPIRY_MS, BatchMetadata
 from kafkapy.log.reading import FoundTimestamp, LogRead
 from kafkapy.log.recovery import MAX_RELATIVE_OFFSET, Opening, Recovered, load
@@ -169,6 +170,38 @@ class PartitionLog(LocalLog):
             valid.log_append_time_ms,
             self.log_start_offset,
         )
+
+    def append_plain(self, batch: memoryview, leader_epoch: int) -> int | None:
+        """`append_as_leader` for one batch of the plain kind in the middle of things: the
+        offset it got. None, and nothing is appended, where there is anything to decide."""
+        config = self.config
+        epochs, producers = self._epochs, self._producers
+        if (
+            epochs is None
+            or producers is None
+            or epochs.latest != leader_epoch
+            or not config.takes_plain_batches
+        ):
+            return None
+        now = self._clock.now()
+        base_offset = self.log_end_offset
+        header = read_plain_batch(batch, config, now, base_offset, leader_epoch)
+        if header is None:
+            return None
+        segment = self.segments.active
+        if not segment.size or self._should_roll(segment, (header,), len(batch), now):
+            return None
+        if header.producer_id >= 0 and producers.check(header, Origin.CLIENT) is not None:
+            return None
+        position = segment.size
+        parts = (stamp_of(header), batch[STAMP_SIZE:])
+        segment.append_one(parts, header, config.index_interval_bytes)
+        self._positions.remember(base_offset, position)
+        self.log_end_offset = header.next_offset
+        producers.update(header, b"")
+        if config.flush_ms != FOREVER_MS:
+            self._flush_within(config.flush_ms)
+        return base_offset
 
     def append_as_follower(self, records: memoryview) -> AppendInfo:
         """Append what the leader sent, as it is. A last batch that is cut off is ignored,

@@ -158,6 +158,15 @@ class Segment:
         self.size = position
         self.is_modified = True
 
+    def append_one(
+        self, parts: Sequence[Bytes], header: BatchHeader, index_interval_bytes: int
+    ) -> None:
+        """As `append`, for one batch."""
+        (self._file or self.file).append(parts)
+        self._note(header, self.size, index_interval_bytes)
+        self.size += header.length + LOG_OVERHEAD
+        self.is_modified = True
+
     def _note(self, header: BatchHeader, position: int, index_interval_bytes: int) -> None:
         """Index one batch at `position`, if it is time for an entry."""
         newest = self._newest or self.newest

@@ -37,12 +37,14 @@ _SHORTEST: Final = 40  # a record batch is longer by itself: shorter ones are no
 
 
 class ProduceRequestView(NamedTuple):
-    """What a Produce asks. Names are None from v13 on, topic ids before."""
+    """What a Produce asks. Names are None from v13 on, topic ids before. `records_at` is where
+    in a body of the simple shape the records' size stands, -1 in any other."""
 
     transactional_id: str | None
     acks: int
     timeout_ms: int
     topics: list[ProducedTopic]
+    records_at: int = -1
 
 
 def decode_produce_request(version: int, body: memoryview | bytes) -> ProduceRequestView:
@@ -84,6 +86,7 @@ def _one_partition(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestVi
     if transaction or topics != _ONE:
         return None
     partitions, index, size, more, most = _PARTITION(body, position)
+    records_at = position + 5
     position += 6
     if size > 127:
         size += (more << 7) - 128
@@ -97,5 +100,5 @@ def _one_partition(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestVi
     if partitions != _ONE or not size or body[stop:] != _NO_TAGS:
         return None
     return ProduceRequestView(
-        None, acks, timeout_ms, [(name, topic_id, [(index, body[position:stop])])]
+        None, acks, timeout_ms, [(name, topic_id, [(index, body[position:stop])])], records_at
     )

@@ -151,9 +151,12 @@ class RealFile:
 
     def append(self, buffers: Sequence[Bytes]) -> None:
         wanted = sum(map(len, buffers))
-        fd = self._use().fd
+        handle = self.handle or self._use()
+        handle.was_used = True
+        fd = handle.fd
         try:
-            written = os.pwritev(fd, buffers[:_IOV_MAX], self._size)
+            some = buffers if len(buffers) <= _IOV_MAX else buffers[:_IOV_MAX]
+            written = os.pwritev(fd, some, self._size)
             if written != wanted:
                 self._append_rest(fd, buffers, written, wanted)
         except OSError as error:
