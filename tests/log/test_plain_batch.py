@@ -51,7 +51,11 @@ def test_what_producers_send_is_plain_and_appended_as_the_long_way_does(
     codec: Codec, count: int
 ) -> None:
     records = [NewRecord(b"k%d" % i, b"value" * i, NOW - i, (("h", b"1"),)) for i in range(count)]
-    for producer in ({}, {"producer_id": 5, "producer_epoch": 0, "base_sequence": 7}):
+    producers: list[dict[str, Any]] = [
+        {},
+        {"producer_id": 5, "producer_epoch": 0, "base_sequence": 7},
+    ]
+    for producer in producers:
         data = build_batch(records, codec=codec, **producer)
         assert plain(data) == long_way(data)
         assert plain(data) is not None
