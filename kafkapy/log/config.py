@@ -4,7 +4,6 @@ Plain data: names, ranges and the precedence topic > broker > default are read a
 in `broker/config`; whoever changes a topic's settings hands the log a whole new LogConfig.
 """
 
-from dataclasses import field
 from typing import Final
 
 from kafkapy.core.data import dataclass
@@ -51,20 +50,6 @@ class LogConfig:
     min_insync_replicas: int = 1
     unclean_leader_election_enable: bool = False
 
-    # Nothing here asks about the records in a batch, or for the disk to have them before the
-    # acknowledgement: log/plain_batch.py may judge it.
-    takes_plain_batches: bool = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        plain = (
-            self.compression_type == "producer"
-            and self.message_timestamp_type == "CreateTime"
-            and self.message_timestamp_before_max_ms == FOREVER_MS
-            and not self.is_compacted
-            and self.flush_messages == FOREVER_MS
-        )
-        object.__setattr__(self, "takes_plain_batches", plain)
-
     @property
     def is_compacted(self) -> bool:
         return "compact" in self.cleanup_policy
@@ -76,6 +61,18 @@ class LogConfig:
     @property
     def uses_log_append_time(self) -> bool:
         return self.message_timestamp_type == "LogAppendTime"
+
+    @property
+    def takes_plain_batches(self) -> bool:
+        """Nothing asks about the records in a batch, or for the disk to have them before the
+        acknowledgement: log/plain_batch.py may judge it."""
+        return (
+            self.compression_type == "producer"
+            and not self.uses_log_append_time
+            and self.message_timestamp_before_max_ms == FOREVER_MS
+            and not self.is_compacted
+            and self.flush_messages == FOREVER_MS
+        )
 
     @property
     def max_segment_age_ms(self) -> int:

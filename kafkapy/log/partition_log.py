@@ -173,15 +173,11 @@ class PartitionLog(LocalLog):
 
     def append_plain(self, batch: memoryview, leader_epoch: int) -> int | None:
         """`append_as_leader` for one batch of the plain kind in the middle of things: the
-        offset it got. None, and nothing is appended, where there is anything to decide."""
+        offset it got. None, and nothing is appended, where there is anything to decide.
+        Only while `config.takes_plain_batches`."""
         config = self.config
         epochs, producers = self._epochs, self._producers
-        if (
-            epochs is None
-            or producers is None
-            or epochs.latest != leader_epoch
-            or not config.takes_plain_batches
-        ):
+        if epochs is None or producers is None or epochs.latest != leader_epoch:
             return None
         now = self._clock.now()
         base_offset = self.log_end_offset

@@ -19,7 +19,7 @@ from kafkapy.broker.config.values import ConfigError, parse
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.config import LogConfig
 
-_FIELDS: Final = frozenset(field.name for field in fields(LogConfig) if field.init)
+_FIELDS: Final = frozenset(field.name for field in fields(LogConfig))
 
 
 class TopicConfigs:
