@@ -56,8 +56,10 @@ def new_topic(bootstrap: str, name: str, *, partitions: int = 2) -> str:
 
 
 def create_topic(bootstrap: str, topic: str, *, partitions: int = 2) -> None:
+    """A topic that keeps everything: clicks of some day long ago are past any retention."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    for made in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
+    topics = [NewTopic(topic, partitions, 1, config={"retention.ms": "-1"})]
+    for made in admin.create_topics(topics).values():
         made.result(timeout=30)
 
 

@@ -11,6 +11,11 @@ from pyspark.sql import SparkSession
 from spark_examples.session import spark_session
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # Py4J, between Python and the JVM, leaves its sockets to the garbage collector.
+    config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     with spark_session("tests") as session:

@@ -30,7 +30,7 @@ def read(spark: SparkSession, bootstrap: str, topic: str) -> DataFrame:
         F.col("key").cast("string"),
         F.col("headers"),
         # The first header of a key; `shop` comes twice in one record.
-        F.expr("element_at(filter(headers, each -> each.key = 'shop'), 1).value")
+        F.expr("try_element_at(filter(headers, each -> each.key = 'shop'), 1).value")
         .cast("string")
         .alias("shop"),
     ).orderBy("key")
