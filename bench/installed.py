@@ -9,6 +9,7 @@ which makes each start compile all sources again.
                                   the sources that was measured; old ones are removed
 """
 
+import fcntl
 import functools
 import hashlib
 import io
@@ -20,7 +21,8 @@ import tarfile
 import tempfile
 import tomllib
 import venv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +41,10 @@ class Installed:
 @functools.cache
 def kafkapy(revision: str | None = None) -> Installed:
     """How to start the kafkapy of the working tree, or of a commit."""
-    with tempfile.TemporaryDirectory(prefix="kafkapy-bench-") as scratch:
-        sources = Path(scratch)
+    with ExitStack() as stack:
+        sources = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafkapy-bench-")))
         _take(revision, sources)
+        stack.enter_context(_only_one())
         environment = _environment(sources)
         package = _PLACE / f"kafkapy-{_digest(sorted((sources / 'kafkapy').rglob('*')))}"
         if not package.exists():
@@ -50,8 +53,8 @@ def kafkapy(revision: str | None = None) -> Installed:
             compile_all = [str(environment / "bin" / "python"), "-m", "compileall", "-q", str(new)]
             subprocess.run(compile_all, check=True, env=_plain_environment(), timeout=300)
             new.rename(package)
-    os.utime(package)
-    _forget_old()
+        os.utime(package)
+        _forget_old()
     command = (str(environment / "bin" / "python"), "-m", "kafkapy")
     return Installed(command, {**_plain_environment(), "PYTHONPATH": str(package)})
 
@@ -65,7 +68,6 @@ def described(revision: str | None) -> str:
 
 
 def _take(revision: str | None, sources: Path) -> None:
-    _PLACE.mkdir(exist_ok=True)
     if revision is not None:
         archive = _git("archive", revision, "--", *_SOURCES)
         with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
@@ -78,6 +80,15 @@ def _take(revision: str | None, sources: Path) -> None:
             shutil.copytree(source, sources / name, ignore=skipped)
         else:
             shutil.copy(source, sources / name)
+
+
+@contextmanager
+def _only_one() -> Iterator[None]:
+    """Two benches may run beside each other; only one of them installs."""
+    _PLACE.mkdir(exist_ok=True)
+    with (_PLACE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _environment(sources: Path) -> Path:

@@ -31,3 +31,10 @@ def forget_peak(pid: int) -> None:
 
 def open_files(pid: int) -> int:
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def machine_cpu_seconds() -> float:
+    """Processor time that all processes and the kernel have used since the machine started."""
+    fields = [int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+    user, nice, system, _idle, _iowait, irq, softirq, *_ = fields
+    return (user + nice + system + irq + softirq) / _TICKS

@@ -20,6 +20,8 @@ from bench.runner import Measured
 
 _RESULTS = Path(__file__).parent / "results"
 _TARGETS = (KAFKAPY, APACHE, KFAKE)
+# Cores that other work may use before the table says so.
+_QUIET = 0.2
 _COSTS = ("cores", "cpu_s_per_million", "resident_mb")
 
 
@@ -80,11 +82,18 @@ class Results:
                 cells += [_costs(rounds, cost) if is_first else "" for cost in _COSTS]
                 lines.append("| " + " | ".join(cells) + " |")
         for row in rows:
+            if (busy := self._others(row)) > _QUIET:
+                lines += ["", f"*{row.title}:* other work used {busy:.1f} cores meanwhile."]
             if row.note:
                 lines += ["", f"*{row.title}:* {row.note}"]
             for target, why in self.rows[row.id]["failures"].items():
                 lines += ["", f"*{row.title}:* {target} failed: {why.splitlines()[-1]}"]
         return lines
+
+    def _others(self, row: Row) -> float:
+        """Cores that had nothing to do with the bench, in the busiest of the row's rounds."""
+        rounds = self.rows[row.id]["rounds"].values()
+        return max((one.get("other_cores", 0.0) for each in rounds for one in each), default=0.0)
 
 
 def machine() -> str:

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.processes import Usage, forget_peak, usage
+from bench.processes import Usage, forget_peak, machine_cpu_seconds, usage
 from bench.row import Figures
 from bench.servers import Server, Target
 from bench.wire import Wire
@@ -34,15 +34,18 @@ class Costs:
         forget_peak(pid)
         self._before = usage(pid)
         self._load_before = _load_seconds()
+        self._machine_before = machine_cpu_seconds()
         self._began = time.perf_counter()
         self.seconds = 0.0
         self._after: Usage = self._before
         self._load_after = self._load_before
+        self._machine_after = self._machine_before
 
     def end(self) -> None:
         self.seconds = time.perf_counter() - self._began
         self._after = usage(self._pid)
         self._load_after = _load_seconds()
+        self._machine_after = machine_cpu_seconds()
 
     @property
     def cpu_seconds(self) -> float:
@@ -52,6 +55,8 @@ class Costs:
         """Rate, broker CPU and memory. `seconds`: of the load proper, where a client took
         time to start; processor time that fell outside of it is counted all the same."""
         took = self.seconds if seconds is None else seconds
+        load = self._load_after - self._load_before
+        whole = self._machine_after - self._machine_before
         return {
             "records": records,
             "seconds": took,
@@ -61,7 +66,9 @@ class Costs:
             "resident_mb": self._after.resident_mb,
             "peak_mb": self._after.peak_mb,
             # Near 1 or above, with a broker far from a core: the load was the limit.
-            "load_cores": (self._load_after - self._load_before) / took,
+            "load_cores": load / took,
+            # What had nothing to do with the bench: far from 0, the figures mean little.
+            "other_cores": max(0.0, whole - load - self.cpu_seconds) / self.seconds,
         }
 
 

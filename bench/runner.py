@@ -116,5 +116,5 @@ def _session_key(row: Row) -> tuple[tuple[str, str], ...]:
 
 
 def _short(figures: Figures) -> str:
-    shown = ("rate", "seconds", "p50", "p99", "p99.9", "cores", "load_cores", "resident_mb")
+    shown = ("rate", "seconds", "p50", "p99", "p99.9", "cores", "load_cores", "other_cores")
     return "  ".join(f"{name}={figures[name]:,.2f}" for name in shown if name in figures)

@@ -46,6 +46,10 @@ class Soak:
                     work()
             time.sleep(max(0.0, tick - time.monotonic()))
 
+    def close(self) -> None:
+        self._producer.flush(60)
+        self._consumer.close()
+
     def _records(self) -> None:
         self.done["records produced"] += self._producer.produce_batch(_TOPIC, self._batch)
         self._producer.poll(0)
@@ -105,6 +109,7 @@ def main(given: dict[str, Any]) -> None:
         soak.run(ends)
     except KafkaException as failed:
         raise SystemExit(f"the soak failed after {dict(soak.done)}: {failed}") from failed
+    soak.close()
     print(", ".join(f"{count:,} {what}" for what, count in soak.done.items()))
 
 

@@ -12,6 +12,7 @@ from bench.rows import (
     startup,
     testkit,
     throughput,
+    transactions,
 )
 
 FAMILIES: dict[str, tuple[Row, ...]] = {
@@ -21,6 +22,7 @@ FAMILIES: dict[str, tuple[Row, ...]] = {
     "requests": requests.ROWS,
     "openmessaging": openmessaging.ROWS,
     "groups": groups.ROWS,
+    "transactions": transactions.ROWS,
     "startup": startup.ROWS,
     "testkit": testkit.ROWS,
     "scale": scale.ROWS,
