@@ -4,15 +4,17 @@
 
 All of it is synchronous: the reactor calls `on_readable` and `on_writable`, and a `Later`
 that something else resolves sends from there. Small frames are parsed in a buffer that
-all connections share, so an idle connection holds none; a large frame gets a buffer of
-its own which grows with what has really arrived.
+all connections share, so an idle connection holds none; a large frame gets a buffer for
+itself, one that an earlier frame is done with if there is one (new memory costs the kernel
+as much as the bytes themselves), else one which grows with what has really arrived.
 """
 
 import socket
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from struct import Struct
+from typing import Any, Final
 
 from kafkapy.broker.call import Answer, Call, Hangup, Later, Part, Peer, Resolved
 from kafkapy.core.errors import Corrupt
@@ -27,10 +29,17 @@ SCRATCH_BYTES = 256 * 1024
 # How much is read ahead of knowing how large the next frame is, once frames were large:
 # what is read here is copied, what is read into the frame's own buffer is not.
 PEEK_BYTES = 4096
-FIRST_BUFFER_BYTES = 1024 * 1024
+FIRST_BUFFER_BYTES = 1024 * 1024 + 64 * 1024  # the largest batch by default, and what is around it
 # Reading stops while this much waits to be sent: the client does not read its answers.
 MAX_UNSENT_BYTES = 8 * 1024 * 1024
-_SCRATCH = memoryview(bytearray(SCRATCH_BYTES))
+_SCRATCH: Final = memoryview(bytearray(SCRATCH_BYTES))
+_READ_SCRATCH: Final = _SCRATCH.toreadonly()
+_SIZE: Final = Struct(">i").unpack_from
+SMALLEST_FRAME_BYTES: Final = 8
+# Buffers of large frames that are done with: as many, and none larger than that.
+MOST_SPARE_BUFFERS: Final = 4
+LARGEST_SPARE_BYTES: Final = 2 * 1024 * 1024
+_SPARE: Final[list[bytearray]] = []
 
 
 class Connection:
@@ -50,6 +59,7 @@ class Connection:
         "_pending",
         "_reactor",
         "_socket",
+        "_wanted",
         "is_open",
         "last_used",
         "peer",
@@ -76,6 +86,7 @@ class Connection:
         self._max_frame_bytes = max_frame_bytes
         self._buffer: bytearray | None = None
         self._filled = 0
+        self._wanted = 0  # of the buffer: the frame, or as much of it as there is room for
         self._frames_are_large = False
         self._is_reading = False
         self._interest = READ
@@ -109,7 +120,7 @@ class Connection:
         if count == 0:
             self.close(None)
             return
-        used = self._handle_frames(_SCRATCH, count)
+        used = self._handle_frames(_READ_SCRATCH, count)
         if used < count and self.is_open:
             self._keep_rest(_SCRATCH[used:count])
             if self._frames_are_large and self._buffer is not None:
@@ -118,17 +129,18 @@ class Connection:
     def _receive_into_own_buffer(self, buffer: bytearray) -> None:
         """Read at most to the end of the frame, so that nothing has to be moved after it."""
         view = memoryview(buffer)
-        count = self._socket.recv_into(view[self._filled :])
+        count = self._socket.recv_into(view[self._filled : self._wanted])
         if count == 0:
             self.close(None)
             return
         self._filled += count
-        if self._filled < len(buffer):
+        if self._filled < self._wanted:
             return
-        size = self._frame_end(view)
+        size = self._frame_end(view, 0)
         if size <= self._filled:
             self._buffer = None
-            self._handle_frames(view, self._filled)
+            self._handle_frames(view.toreadonly(), self._filled)
+            self._done_with(buffer)
         else:
             self._grow(buffer, size)
 
@@ -136,33 +148,49 @@ class Connection:
         """Serve every complete frame in view[:count]; returns where the incomplete one starts."""
         at = 0
         while count - at >= 4 and self.is_open:
-            end = at + self._frame_end(view[at:])
+            end = at + self._frame_end(view, at)
             if end > count:
                 break
             self._frames_are_large = end - at > SCRATCH_BYTES // 2
-            self._serve(view[at + 4 : end].toreadonly())
+            self._serve(view[at + 4 : end])
             at = end
         return at
 
-    def _frame_end(self, view: memoryview) -> int:
-        size = int.from_bytes(view[:4], "big", signed=True)
-        if not 8 <= size <= self._max_frame_bytes:
-            raise Corrupt(f"a frame of {size} bytes (8 to {self._max_frame_bytes} are allowed)")
+    def _frame_end(self, view: memoryview, at: int) -> int:
+        """How long the frame at `at` is, its size included."""
+        size: int = _SIZE(view, at)[0]
+        if not SMALLEST_FRAME_BYTES <= size <= self._max_frame_bytes:
+            raise Corrupt(
+                f"a frame of {size} bytes ({SMALLEST_FRAME_BYTES} to {self._max_frame_bytes} "
+                "are allowed)"
+            )
         return size + 4
 
     def _keep_rest(self, rest: memoryview) -> None:
         """The start of a frame whose rest has not come. At least 4 bytes are needed to size it."""
-        want = self._frame_end(rest) if len(rest) >= 4 else 4
+        want = self._frame_end(rest, 0) if len(rest) >= 4 else 4
         self._frames_are_large = want > SCRATCH_BYTES // 2
-        buffer = bytearray(min(want, max(FIRST_BUFFER_BYTES, 2 * len(rest))))
-        buffer[: len(rest)] = rest
-        self._buffer, self._filled = buffer, len(rest)
+        self._use(want, max(FIRST_BUFFER_BYTES, 2 * len(rest)), rest)
 
     def _grow(self, buffer: bytearray, want: int) -> None:
         """Twice the size, up to the frame's: memory follows the bytes that came, not the claim."""
-        grown = bytearray(min(want, 2 * max(len(buffer), FIRST_BUFFER_BYTES)))
-        grown[: self._filled] = buffer
-        self._buffer = grown
+        view = memoryview(buffer)[: self._filled]
+        self._use(want, 2 * max(len(buffer), FIRST_BUFFER_BYTES), view)
+        self._done_with(buffer)
+
+    def _use(self, want: int, most: int, begun: memoryview) -> None:
+        """Go on in a buffer that has room for `want` bytes, or for `most` if that is less."""
+        if self._frames_are_large and _SPARE and len(_SPARE[-1]) >= want:
+            buffer = _SPARE.pop()
+        else:
+            buffer = bytearray(min(want, most))
+        buffer[: len(begun)] = begun
+        self._buffer, self._filled = buffer, len(begun)
+        self._wanted = min(want, len(buffer))
+
+    def _done_with(self, buffer: bytearray) -> None:
+        if len(_SPARE) < MOST_SPARE_BUFFERS and SCRATCH_BYTES <= len(buffer) <= LARGEST_SPARE_BYTES:
+            _SPARE.append(buffer)
 
     # --- served ---
 
@@ -208,12 +236,14 @@ class Connection:
     def _flush(self) -> None:
         if not self.is_open:
             return
+        out = self._out
         try:
-            self._out.send()
+            out.send()
         except OSError:
             self.close(None)
             return
-        self._update_interest()
+        if out.unsent_bytes or self._pending or self._interest != READ:
+            self._update_interest()
 
     def _update_interest(self) -> None:
         interest = WRITE if self._out.unsent_bytes else 0

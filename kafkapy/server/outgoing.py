@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Sequence
 
 from kafkapy.broker.call import Part
-from kafkapy.core.seams import FileSlice
 from kafkapy.server.files import RealFileSlice
 
 # Below this a pread and a shared sendmsg are cheaper than a sendfile of its own.
@@ -26,24 +25,25 @@ class Outgoing:
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
-        self._parts: deque[memoryview | RealFileSlice] = deque()
+        self._parts: deque[bytes | memoryview | RealFileSlice] = deque()
         self._sent_of_slice = 0
         self.unsent_bytes = 0
 
     def add(self, parts: Sequence[Part]) -> None:
         for part in parts:
-            if isinstance(part, bytes):
-                self._parts.append(memoryview(part))
+            if type(part) is bytes:
+                self._parts.append(part)
                 self.unsent_bytes += len(part)
             else:
                 self._add_slice(part)
 
-    def _add_slice(self, part: FileSlice) -> None:
+    def _add_slice(self, part: Part) -> None:
+        assert not isinstance(part, bytes), "a subclass of bytes"
         self.unsent_bytes += part.length
         if part.length >= SENDFILE_FROM_BYTES and isinstance(part, RealFileSlice):
             self._parts.append(part)
             return
-        self._parts.append(memoryview(part.read()))
+        self._parts.append(part.read())
         part.release()
 
     def send(self) -> None:
@@ -51,16 +51,16 @@ class Outgoing:
         parts = self._parts
         while parts:
             head = parts[0]
-            sent = self._send_bytes() if isinstance(head, memoryview) else self._send_file(head)
+            sent = self._send_file(head) if isinstance(head, RealFileSlice) else self._send_bytes()
             if sent < 0:
                 return
 
     def _send_bytes(self) -> int:
         parts = self._parts
-        buffers: list[memoryview] = []
+        buffers: list[bytes | memoryview] = []
         flags = 0
         for part in parts:
-            if not isinstance(part, memoryview):
+            if isinstance(part, RealFileSlice):
                 flags = socket.MSG_MORE if hasattr(socket, "MSG_MORE") else 0
                 break
             buffers.append(part)
@@ -77,9 +77,9 @@ class Outgoing:
         left = sent
         while left:
             head = parts[0]
-            assert isinstance(head, memoryview), "only buffers were sent"
+            assert not isinstance(head, RealFileSlice), "only buffers were sent"
             if left < len(head):
-                parts[0] = head[left:]
+                parts[0] = memoryview(head)[left:]
                 break
             left -= len(head)
             parts.popleft()
@@ -107,7 +107,7 @@ class Outgoing:
     def drop(self) -> None:
         """The connection is gone: let the files go."""
         for part in self._parts:
-            if not isinstance(part, memoryview):
+            if isinstance(part, RealFileSlice):
                 part.release()
         self._parts.clear()
         self.unsent_bytes = 0
