@@ -41,6 +41,7 @@ class LocalController:
         log_dirs: Sequence[UUID],
         previous_epoch: int,
         metadata_offset: Callable[[], int],
+        cordoned_dirs: Callable[[], tuple[UUID, ...]],
     ) -> None:
         self.epoch = -1
         self._controller = controller
@@ -53,6 +54,7 @@ class LocalController:
         self._log_dirs = tuple(sorted(log_dirs))
         self._previous_epoch = previous_epoch
         self._metadata_offset = metadata_offset
+        self._cordoned_dirs = cordoned_dirs
         self.offline_dirs: tuple[UUID, ...] = ()
 
     def register_controller(self, then: Callable[[Refused | None], None]) -> None:
@@ -98,6 +100,7 @@ class LocalController:
             want_fence,
             want_shut_down,
             self.offline_dirs,
+            self._cordoned_dirs(),
         )
         self._controller.submit(event, then)
 

@@ -24,7 +24,12 @@ from kafkapy.broker.groups import Groups
 from kafkapy.broker.lifecycle import Lifecycle
 from kafkapy.broker.listening import Endpoints
 from kafkapy.broker.partitions import Partitions
-from kafkapy.broker.settings import controller_settings, directory_settings, quorum_settings
+from kafkapy.broker.settings import (
+    controller_settings,
+    cordoned_directories,
+    directory_settings,
+    quorum_settings,
+)
 from kafkapy.broker.startup import Identity, identify
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.ids import NO_NODE, TopicPartition
@@ -114,6 +119,7 @@ class Node:
             rack=config.broker_rack,
             log_dirs=tuple(self.identity.directory_ids.values()),
             previous_epoch=self.logs.previous_broker_epoch,
+            cordoned_dirs=self._cordoned_dirs,
             metadata_offset=lambda: self.image.offset,
         )
         self.producer_ids = BlockProducerIds(self.link.allocate_producer_ids)
@@ -160,7 +166,7 @@ class Node:
     def _lead(
         self, then: Callback, image: MetadataImage, bootstrap: Sequence[MetadataRecord]
     ) -> None:
-        self.controller.lead(image, bootstrap)
+        self.controller.lead(image, bootstrap, kraft_version=self.quorum.kraft_version)
         self.link.register_controller(lambda _: self.lifecycle.start(partial(self._follow, then)))
 
     def _follow(self, then: Callback) -> None:
@@ -212,7 +218,13 @@ class Node:
             broker=self.image.configs(BROKER_RESOURCE, str(self.node_id)),
         )
         if changed:
+            self.logs.cordoned = cordoned_directories(self.config)
             self.partitions.reconfigure(None)
+
+    def _cordoned_dirs(self) -> tuple[UUID, ...]:
+        """What heartbeats tell the controller of directories that get no new replicas."""
+        ids = self.identity.directory_ids
+        return tuple(ids[path] for path in self.logs.cordoned if path in ids)
 
     def _is_stray(self, topic_partition: TopicPartition, topic_id: UUID | None) -> bool:
         """Whether the metadata knows no such replica on this node."""

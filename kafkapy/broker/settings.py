@@ -68,6 +68,12 @@ def controller_settings(config: BrokerConfig, cluster_id: str) -> ControllerSett
     )
 
 
+def cordoned_directories(config: BrokerConfig) -> frozenset[str]:
+    """Directories that get no new replicas (KIP-1066); "*" is all of them."""
+    named = config.cordoned_log_dirs
+    return frozenset(config.data_directories if "*" in named else named)
+
+
 def directory_settings(config: BrokerConfig) -> DirectorySettings:
     return DirectorySettings(
         initial_delay_ms=config.log_initial_task_delay_ms,
@@ -84,5 +90,5 @@ def directory_settings(config: BrokerConfig) -> DirectorySettings:
             dedupe_buffer_load_factor=config.log_cleaner_io_buffer_load_factor,
             io_max_bytes_per_second=config.log_cleaner_io_max_bytes_per_second,
         ),
-        cordoned=frozenset(config.cordoned_log_dirs),
+        cordoned=cordoned_directories(config),
     )

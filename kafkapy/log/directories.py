@@ -52,6 +52,7 @@ class LogDirectories:
         self._clock = clock
         self._journal = journal
         self.settings = settings
+        self.cordoned = settings.cordoned  # may change while they are open
         self.on_failed: Callable[[DiskFailed], None] = self._fail_only
         self.on_moved: Moved = _nobody_minds
         self._directory_ids = dict(paths)
@@ -246,7 +247,7 @@ class LogDirectories:
         online = self._online()
         if not online:
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR, "every log directory is offline")
-        allowed = [one for one in online if one.path not in self.settings.cordoned] or online
+        allowed = [one for one in online if one.path not in self.cordoned] or online
         return min(allowed, key=lambda one: len(one.logs) + len(one.futures))
 
     def reconfigure(self, topic_partition: TopicPartition, config: LogConfig) -> None:

@@ -1,5 +1,5 @@
 """DescribeLogDirs, v1-5. v3 a top-level error, v4 the size of the volume (KIP-827), v5
-whether the directory is cordoned (KIP-1066; kafkapy cordons none).
+whether the directory is cordoned (KIP-1066).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,7 @@ def _directory(node: "Node", path: str, asked: set[TopicPartition] | None) -> di
         "topics": [{"name": name, "partitions": rows} for name, rows in topics.items()],
         "total_bytes": total,
         "usable_bytes": usable,
+        "is_cordoned": path in node.logs.cordoned,
     }
 
 

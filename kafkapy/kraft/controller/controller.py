@@ -119,7 +119,13 @@ class Controller:
 
     # -- terms -------------------------------------------------------------------------
 
-    def lead(self, committed: MetadataImage, bootstrap: Sequence[MetadataRecord]) -> None:
+    def lead(
+        self,
+        committed: MetadataImage,
+        bootstrap: Sequence[MetadataRecord],
+        *,
+        kraft_version: int = 1,
+    ) -> None:
         """This node leads the quorum and has read everything there is: `committed`.
 
         On an empty log the `bootstrap` records are written first. Every unfenced broker
@@ -127,6 +133,7 @@ class Controller:
         """
         assert not self.is_active, "leads already"
         self._state.image = committed.copy()
+        self._state.kraft_version = kraft_version
         self.is_active = True
         first = activation_records(
             self._state.image, bootstrap, self._rules.static_min_insync_replicas

@@ -101,7 +101,7 @@ class FeatureMachine:
 
     def _current(self, name: str) -> int:
         if name == KRAFT_VERSION:
-            return self._state.settings.kraft_version
+            return self._state.kraft_version
         return self._state.image.features.get(name, 0)
 
     def _check_kraft_version(self, update: FeatureUpdate, current: int) -> None:

@@ -42,8 +42,6 @@ class ControllerSettings:
     max_idle_interval_ms: int = 500
     # Every voter, so that a feature is not finalized that one of them does not know.
     quorum_ids: tuple[int, ...] = ()
-    # The level that the quorum's control records say (1: voters can change, KIP-853).
-    kraft_version: int = 1
 
 
 class Contact(NamedTuple):
@@ -70,6 +68,8 @@ class ControllerState:
     settings: ControllerSettings
     rules: ConfigRules
     rng: Rng
+    # The level that the quorum's control records say (1: voters can change, KIP-853).
+    kraft_version: int = 1
     image: MetadataImage = field(default_factory=MetadataImage)
     contacts: dict[int, Contact] = field(default_factory=dict)
     # Offset of each broker's RegisterBrokerRecord: it serves once it has read that far.

@@ -1,5 +1,7 @@
 """UpdateFeatures in bytes."""
 
+from typing import Any
+
 import pytest
 
 from kafkapy.broker.handlers import update_features
@@ -72,3 +74,15 @@ def test_refusals_are_worded_as_apache_kafka_words_them(
     answer = AdminNode().request(update_features, KEY, 2, feature_updates=[update], timeout=1)
     prefix = "The update failed for all features since the following feature had an error: "
     assert answer.error_message == prefix + sentence
+
+
+def test_a_quorum_whose_voters_are_configured_has_another_kraft_version() -> None:
+    update = {"feature": "kraft.version", "max_version_level": 0, "upgrade_type": 1}
+    ask: dict[str, Any] = {"feature_updates": [update], "timeout": 1, "validate_only": True}
+    node = AdminNode()
+    refused = node.request(update_features, KEY, 2, **ask)
+    assert refused.error_code == ErrorCode.INVALID_UPDATE_VERSION  # it is 1
+    image = node.image
+    node.controller.resign()
+    node.controller.lead(image, (), kraft_version=0)
+    assert node.request(update_features, KEY, 2, **ask).error_code == ErrorCode.NONE
