@@ -22,17 +22,17 @@ from compat_tests.confluent_kafka.clients import admin, create
 from compat_tests.members.process import Kind, Member, Partition
 from compat_tests.waiting import PATIENCE_S, wait_for
 
-_LOAD_PAUSE_S = 0.01
+_LOAD_PAUSE_S = 0.02
 _ASK_S = 5.0
 _news = itertools.count()
 
 
 class Load:
-    """Records to every partition of some topics, one each about a hundred times a second."""
+    """Records to every partition of some topics, one each about fifty times a second."""
 
     def __init__(self, broker: str) -> None:
         self._producer = Producer(
-            {"bootstrap.servers": broker, "linger.ms": 0, "log_level": 2, "acks": "all"}
+            {"bootstrap.servers": broker, "linger.ms": 5, "log_level": 2, "acks": "all"}
         )
         self._targets: tuple[Partition, ...] = ()
         self.stopping = threading.Event()
@@ -173,8 +173,9 @@ class GroupWorld:
         (answer,) = answers.values()
         try:
             found: ConsumerGroupState = answer.result(PATIENCE_S).state
-        except KafkaException:
-            return ConsumerGroupState.UNKNOWN  # its coordinator is not there now
+        except KafkaException:  # its coordinator is not there now
+            self._renew_admin()
+            return ConsumerGroupState.UNKNOWN
         return found
 
     def is_stable(self) -> bool:
@@ -194,8 +195,9 @@ class GroupWorld:
         (answer,) = answers.values()
         try:
             found = answer.result(PATIENCE_S).topic_partitions
-        except KafkaException:
-            return {}  # its coordinator is not there now
+        except KafkaException:  # its coordinator is not there now
+            self._renew_admin()
+            return {}
         return {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
 
     def finish(self) -> None:
@@ -232,6 +234,10 @@ class GroupWorld:
             if member.is_running:
                 member.thaw()
                 member.kill()
+
+    def _renew_admin(self) -> None:
+        """librdkafka's admin client may not find the way back to a server that restarted."""
+        self._admin = AdminClient({"bootstrap.servers": self.broker, "log_level": 2})
 
     def _unread(self, ends: Mapping[Partition, int]) -> dict[Partition, set[int]]:
         left = {partition: set(range(end)) for partition, end in ends.items() if end}
