@@ -90,7 +90,7 @@ class Connection:
         self._frames_are_large = False
         self._is_reading = False
         self._interest = READ
-        self._out = Outgoing(sock)
+        self._out = Outgoing(sock, self._flush)
         self._pending: deque[tuple[Call, Later | Resolved]] = deque()
         reactor.register(sock.fileno(), self, READ)
 
@@ -246,9 +246,10 @@ class Connection:
             self._update_interest()
 
     def _update_interest(self) -> None:
-        interest = WRITE if self._out.unsent_bytes else 0
+        out = self._out
+        interest = WRITE if out.unsent_bytes and not out.is_waiting_for_disk else 0
         if (
-            self._out.unsent_bytes < MAX_UNSENT_BYTES
+            out.unsent_bytes < MAX_UNSENT_BYTES
             and len(self._pending) < MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
         ):
             interest |= READ

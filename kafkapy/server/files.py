@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Bytes, Flushed
+from kafkapy.server.page_cache import bring_in, is_cached
 
 # `run_in_thread(work, then)`: run `work` on a worker thread, then `then` on the loop.
 # `work` never raises.
@@ -61,11 +62,14 @@ class Handle:
 class RealFileSlice:
     """A range of a file, for sendfile (`pin` gives the descriptor) or for `read`."""
 
-    __slots__ = ("_handle", "length", "path", "position")
+    __slots__ = ("_handle", "_run_in_thread", "length", "path", "position")
 
-    def __init__(self, path: str, handle: Handle, position: int, length: int) -> None:
+    def __init__(
+        self, path: str, handle: Handle, position: int, length: int, run_in_thread: RunInThread
+    ) -> None:
         handle.pins += 1
         self._handle: Handle | None = handle
+        self._run_in_thread = run_in_thread
         self.path = path
         self.position = position
         self.length = length
@@ -77,6 +81,22 @@ class RealFileSlice:
 
     def read(self) -> bytes:
         return _read_fully(self.path, self.pin(), self.position, self.length)
+
+    def is_cached(self, at: int, length: int) -> bool:
+        """Whether `length` bytes from `at` on can be read without waiting for the disk."""
+        return is_cached(self.pin(), self.position + at, length)
+
+    def bring_in(self, at: int, length: int, then: Callable[[], None]) -> None:
+        """Wait for the disk off the loop; `then` runs on it, whatever came of it."""
+        handle, start = self._handle, self.position + at
+        assert handle is not None, f"slice of {self.path} was released"
+        handle.pins += 1
+
+        def done() -> None:
+            handle.unpin()
+            then()
+
+        self._run_in_thread(lambda: bring_in(handle.fd, start, length), done)
 
     def release(self) -> None:
         """Any number of times; the first counts."""
@@ -170,7 +190,8 @@ class RealFile:
 
     def slice(self, position: int, length: int) -> RealFileSlice:
         assert 0 <= position <= position + length <= self._size, (position, length, self._size)
-        return RealFileSlice(self.path, self._use(), position, length)
+        run_in_thread = self._disk.run_in_thread
+        return RealFileSlice(self.path, self._use(), position, length, run_in_thread)
 
     def truncate(self, size: int) -> None:
         assert size <= self._size, f"{self.path} is {self._size} bytes, cannot cut to {size}"
