@@ -6,6 +6,7 @@ Without arguments: a broker and controller in one, on 127.0.0.1:9092, with its d
 """
 
 import argparse
+import gc
 import json
 import os
 from typing import Final
@@ -20,11 +21,14 @@ DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 DEFAULT_DATA: Final = "./data"
 DEFAULT_TEST_API: Final = "127.0.0.1:9099"
 
-# What a node that nobody configured is: a cluster of one, kind to its own topics.
+# What a node that nobody configured is: a cluster of one, kind to its own topics. Kafka's
+# idle controller writes a record twice a second, for followers to see how far behind they
+# are; without followers it would only keep the disk awake.
 _ALONE: Final = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
+    "metadata.max.idle.interval.ms": "0",
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
@@ -65,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
         from kafkapy.cli.test_api import serve_for_tests
 
         return serve_for_tests(options, config)
+    # Nothing that a start makes is garbage; `serve` lets the collector in when it is done.
+    gc.disable()
     # Trio costs more than all the rest of the start: import it once the settings are good.
     import trio
 

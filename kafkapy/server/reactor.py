@@ -54,8 +54,9 @@ class EpollReactor:
         self._epoll.modify(fd, self._events(interest))
 
     def unregister(self, fd: int) -> None:
-        del self._owners[fd]
-        self._epoll.unregister(fd)
+        # Once `run` has ended, whoever closes late finds nothing to unregister from.
+        if self._owners.pop(fd, None) is not None:
+            self._epoll.unregister(fd)
 
     async def run(self) -> None:
         readable = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
@@ -78,6 +79,7 @@ class EpollReactor:
                         await trio.lowlevel.checkpoint()
                         round_ends = clock() + ROUND_SECONDS
         finally:
+            owners.clear()
             self._epoll.close()
 
     @staticmethod

@@ -29,12 +29,16 @@ from kafkapy.server.listener import Listener, listen
 from kafkapy.server.reactor import Reactor, make_reactor
 from kafkapy.server.rng import SystemRng
 from kafkapy.server.threads import Threads
+from kafkapy.server.warming import warm_up
 
 # A clean shutdown that takes longer than this is given up: the next start recovers.
 SHUTDOWN_SECONDS: Final = 20.0
 _IDLE_CHECK_SECONDS: Final = 30.0
-# Descriptors that files may use; the rest of the process's limit is for connections.
-_FILES_SHARE: Final = 0.5
+# Descriptors kept open for files, at most half of what the process may have: an active
+# partition uses three, and opening one again takes 5 us. The rest is for connections.
+_MAX_OPEN_FILES: Final = 2048
+_FEW_CONNECTIONS: Final = 2048
+_MANY: Final = 1 << 20
 
 
 class CannotListen(Exception):
@@ -65,9 +69,18 @@ async def serve(
             shell = Shell(config, journal, sockets)
             nursery.start_soon(shell.clock.run)
             nursery.start_soon(shell.reactor.run)
-            await shell.start()
-            await _until_told_to_stop(stop, lambda: told(shell.serving()))
-            await shell.stop()
+            try:
+                await shell.start()
+                # What lives now lives for ever: the collector need not look at it. (Looking
+                # at it once more would hold up the first request.)
+                gc.freeze()
+                gc.enable()
+                nursery.start_soon(warm_up)
+                nursery.start_soon(shell.close_idle_connections)
+                await _until_told_to_stop(stop, lambda: told(shell.serving()))
+                await shell.stop()
+            finally:
+                shell.release()
             nursery.cancel_scope.cancel()
     finally:
         for _, sock in sockets:
@@ -116,7 +129,7 @@ class Shell:
         )
 
     def _make_disk(self) -> OwnedDisk:
-        return RealDisk(self._threads.run, _open_files_limit())
+        return RealDisk(self._threads.run, _room_for_files(self._journal))
 
     def _lock_directories(self) -> list[Callable[[], None]]:
         """Before anything is read or written: nobody else works on these directories."""
@@ -135,10 +148,6 @@ class Shell:
             ) from None
         return locks
 
-    def _unlock(self) -> None:
-        for unlock in self._locks:
-            unlock()
-
     async def start(self) -> None:
         """Return once the node serves; raises what kept it from doing so."""
         started = trio.Event()
@@ -146,9 +155,6 @@ class Shell:
         await started.wait()
         for endpoint, sock in self._sockets:
             self.listeners.append(self._listener(endpoint, sock))
-        # What lives now lives for ever: the collector need not look at it again.
-        gc.collect()
-        gc.freeze()
 
     def _listener(self, endpoint: Endpoint, sock: socket.socket) -> Listener:
         config = self._config
@@ -180,10 +186,24 @@ class Shell:
     def _broker_names(self) -> set[str]:
         return {endpoint.name for endpoint in self._config.listening.broker}
 
+    async def close_idle_connections(self) -> None:
+        """connections.max.idle.ms, looked at now and then, for ever."""
+        while True:
+            await trio.sleep(_IDLE_CHECK_SECONDS)
+            idle_ms = self._config.connections_max_idle_ms
+            if idle_ms >= 0:
+                for listener in self.listeners:
+                    listener.close_idle(idle_ms / 1000)
+
+    def close_connections(self) -> None:
+        """Accept no more, and let go of who is connected; once is enough."""
+        listeners, self.listeners = self.listeners, []
+        for listener in listeners:
+            listener.close()
+
     async def stop(self) -> None:
         """Within a bounded time; what is not flushed by then is recovered at the next start."""
-        for listener in self.listeners:
-            listener.close()
+        self.close_connections()
         stopped = trio.Event()
         with trio.move_on_after(SHUTDOWN_SECONDS):
             self.node.stop(stopped.set)
@@ -192,8 +212,16 @@ class Shell:
             self._journal.warning("shutdown not clean", reason=f"not done in {SHUTDOWN_SECONDS} s")
         else:
             self._journal.info("stopped cleanly")
+        self.release()
+
+    def release(self) -> None:
+        """Whatever the operating system holds for this node; any number of times."""
+        self.close_connections()
         self._threads.close()
-        self._unlock()
+        if isinstance(self._disk, RealDisk):
+            self._disk.close()
+        for unlock in self._locks:
+            unlock()
 
 
 def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
@@ -207,12 +235,20 @@ def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
         ) from None
 
 
-def _open_files_limit() -> int:
-    """Raise the process's limit as far as it goes; files get half of it."""
-    import resource
+def _room_for_files(journal: Journal) -> int:
+    """Raise the process's limit of descriptors as far as it goes; how many are for files."""
+    import resource  # only where there is a limit; a test kit in memory runs elsewhere too
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1 << 20), hard))
-        soft = min(hard, 1 << 20)
-    return min(int(soft * _FILES_SHARE), 8192)
+    wanted = _MANY if hard == resource.RLIM_INFINITY else min(hard, _MANY)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    limit = _MANY if soft == resource.RLIM_INFINITY else soft
+    files = min(_MAX_OPEN_FILES, limit // 2)
+    if limit - files < _FEW_CONNECTIONS:
+        journal.warning(
+            "few open files allowed", limit=limit, connections=limit - files,
+            remedy="raise the hard limit (ulimit -Hn)",
+        )  # fmt: skip
+    return files

@@ -1,6 +1,5 @@
-"""The server's shell with four differences: requests pass by the test, the clock can be put
-forward, the disk may be memory, and the garbage collector is left alone (freezing it suits a
-process that is a broker, not one that also is somebody's test run).
+"""The server's shell with three differences: requests pass by the test, the clock can be put
+forward, and the disk may be memory.
 
     listener -> gate(shell, request, peer, next) -> dispatch -> node
 """
@@ -11,14 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import trio
-
 from kafkapy.broker.call import Answer, Call, Peer
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Journal
-from kafkapy.server.disk import OwnedDisk, RealDisk
+from kafkapy.server.disk import OwnedDisk
 from kafkapy.server.listener import listen
 from kafkapy.server.run import Shell
 from kafkapy.testing.clock import AdvancingClock
@@ -57,13 +54,6 @@ class TestShell(Shell):
         self._memory.on_full = partial(self.clock.call_soon, _halt)
         return self._memory
 
-    async def start(self) -> None:
-        started = trio.Event()
-        self.node.start(started.set)
-        await started.wait()
-        for endpoint, sock in self._sockets:
-            self.listeners.append(self._listener(endpoint, sock))
-
     def _dispatch(self, request: memoryview, peer: Peer) -> tuple[Call, Answer]:
         return self._gate(self, request, peer, super()._dispatch)
 
@@ -76,21 +66,7 @@ class TestShell(Shell):
     def kill(self) -> None:
         """As a power cut would, except that this process must not lose descriptors: nothing
         is handed over, flushed or marked clean, so the next start has to recover."""
-        for listener in self.listeners:
-            listener.close()
         self.release()
-
-    def release(self) -> None:
-        """Whatever the operating system still holds for this shell; may be called twice."""
-        # Still open only if the loop died, and the reactor they are registered in with it.
-        for connection in (one for listener in self.listeners for one in listener.connections):
-            connection._socket.close()
-        self._threads.close()
-        if isinstance(self._disk, RealDisk):
-            for file in list(self._disk._open):
-                file.drop_handle()
-            self._disk._open.clear()
-        self._unlock()
 
 
 def _halt() -> None:

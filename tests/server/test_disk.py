@@ -290,3 +290,20 @@ def test_a_locked_directory_refuses_this_process_and_others(tmp_path: Path) -> N
     unlock()
     unlock()
     assert subprocess.run(command, check=False).returncode == 0
+
+
+def test_a_closed_disk_holds_no_descriptor_but_those_in_use(tmp_path: Path) -> None:
+    disk = RealDisk()
+    before = len(os.listdir("/proc/self/fd"))
+    first, second = (disk.open(f"{tmp_path}/{name}", create=True) for name in "ab")
+    first.append([b"abc"])
+    second.append([b"def"])
+    sent = first.slice(0, 3)
+    for _ in range(2):
+        disk.close()
+        assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert sent.read() == b"abc"
+    sent.release()
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert second.read(0, 3) == b"def"  # whoever goes on finds its file
+    disk.close()

@@ -122,7 +122,6 @@ class NetworkKeys(Section):
     connections_max_idle_ms = int64(
         600000,
         "How long a connection may be silent before it is closed.",
-        ignored=NOT_YET,
     )
     connection_failed_authentication_delay_ms = int32(
         100,

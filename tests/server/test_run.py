@@ -1,0 +1,137 @@
+"""Nodes behind real sockets: what they take from the operating system, and give back."""
+
+import gc
+import io
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import trio
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.framing import frame, request_head
+from kafkapy.protocol.messages import encode_request
+from kafkapy.server import run
+from kafkapy.server.journal import Lines
+
+ASK = frame(request_head(ApiKey.API_VERSIONS, 0, 1, "test"), encode_request(18, 0, {}))
+
+
+@pytest.fixture
+def collector() -> Iterator[None]:
+    """`serve` owns its process, and so its collector; this process is pytest's."""
+    yield
+    gc.unfreeze()
+    gc.enable()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> BrokerConfig:
+    return BrokerConfig(
+        {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+            "log.dirs": str(tmp_path / "data"),
+        }
+    )
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+class Client:
+    """Connects when the node serves, and asks."""
+
+    def __init__(self) -> None:
+        self.sock = socket.socket()
+
+    def connect(self, serving: run.Serving) -> None:
+        host, _, port = serving.address.rpartition(":")
+        self.sock.connect((host, int(port)))
+        self.sock.sendall(ASK)
+
+    def hears(self) -> bytes:
+        self.sock.settimeout(5)
+        try:
+            return self.sock.recv(4)
+        except ConnectionResetError:
+            return b""
+
+
+@pytest.mark.usefixtures("collector")
+def test_a_node_that_stops_gives_everything_back(config: BrokerConfig) -> None:
+    before = descriptors()
+
+    async def main() -> None:
+        stop = trio.Event()
+        serving: list[run.Serving] = []
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(
+                lambda: run.serve(config, Lines(io.StringIO()), serving.append, stop=stop)
+            )
+            while not serving:
+                await trio.lowlevel.checkpoint()
+            client.connect(serving[0])
+            assert await trio.to_thread.run_sync(client.hears) != b""
+            stop.set()
+
+    client = Client()
+    with closing(client.sock):
+        trio.run(main)
+    gc.collect()
+    assert descriptors() == before
+
+
+@pytest.mark.usefixtures("collector")
+def test_a_node_whose_loop_dies_hangs_up_on_its_clients(
+    config: BrokerConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug outside every handler ends the loop: nobody is left holding a dead socket."""
+
+    def bug(*_: object) -> None:
+        raise RuntimeError("bug")
+
+    monkeypatch.setattr(run, "dispatch", bug)
+    before = descriptors()
+    client = Client()
+    with closing(client.sock):
+        with pytest.RaisesGroup(RuntimeError, flatten_subgroups=True):
+            trio.run(run.serve, config, Lines(io.StringIO()), client.connect)
+        assert client.hears() == b""
+    gc.collect()
+    assert descriptors() == before
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "files", "raised_to", "warns"),
+    [
+        (1024, 1 << 19, 2048, 1 << 19, False),
+        (1024, 1024, 512, None, True),
+        (1024, 3000, 1500, 3000, True),
+        (1024, resource.RLIM_INFINITY, 2048, 1 << 20, False),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 2048, None, False),
+    ],
+)
+def test_the_limit_of_descriptors_is_raised_and_files_get_at_most_half(
+    monkeypatch: pytest.MonkeyPatch,
+    soft: int,
+    hard: int,
+    files: int,
+    raised_to: int | None,
+    warns: bool,
+) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
+    out = io.StringIO()
+    assert run._room_for_files(Lines(out)) == files
+    assert asked == ([] if raised_to is None else [(raised_to, hard)])
+    assert ("few open files allowed" in out.getvalue()) is warns
