@@ -23,6 +23,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "share.coordinator.state.topic.num.partitions": "1",
     # A test knows its consumers: nobody else is coming.
     "group.initial.rebalance.delay.ms": "0",
+    # No records for followers that are not there: an idle broker writes nothing.
+    "metadata.max.idle.interval.ms": "0",
 }
 
 
