@@ -189,8 +189,14 @@ class _Appending:
                 raise NotOneBatch("the partition has no record batch")
             if call.version < _FIRST_WITH_ZSTD and _is_zstd(records):
                 raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+            batch = memoryview(records)
+            base_offset = partition.append_plain(batch)
+            if base_offset is not None:
+                start = partition.log.log_start_offset
+                rows.append(ProducedPartition(index, ErrorCode.NONE, base_offset, -1, start))
+                return
             partition.check_leader()
-            info = partition.append(memoryview(records), needs_all=acks == ALL, guard=verified)
+            info = partition.append(batch, needs_all=acks == ALL, guard=verified)
         except RecordsRefused as refused:
             errors, start = refused.record_errors, partition.log.log_start_offset
             rows.append(_refused(index, refused.code, start, errors, refused.message))
