@@ -30,8 +30,6 @@ class KeySchema(Protocol):
 class _RecordType(NamedTuple):
     key_class: type
     prefix: bytes
-    encode_key: Callable[[Any], bytes]
-    decode_key: Callable[[bytes, int], tuple[Any, int]]
 
 
 class Registry:
@@ -39,6 +37,7 @@ class Registry:
 
     `written_version` says which version of a value is written; it may depend on the value
     (an offset commit with an expire time is an old version) and on the features finalized.
+    Codecs are compiled when a record needs them.
     """
 
     def __init__(
@@ -47,29 +46,21 @@ class Registry:
         self._written_version = written_version
         self._by_number: dict[int, _RecordType] = {}
         self._by_class: dict[type, _RecordType] = {}
-        self._value_encoders: dict[tuple[type, int], Callable[[Any], bytes]] = {}
-        self._value_decoders: dict[tuple[type, int], Callable[[bytes, int], tuple[Any, int]]] = {}
         for key_class in key_classes:
             number = key_class.__record_type__
-            row = _RecordType(
-                key_class, _INT16.pack(number), encoder(key_class, 0), decoder(key_class, 0)
-            )
+            row = _RecordType(key_class, _INT16.pack(number))
             self._by_number[number] = row
             self._by_class[key_class] = row
 
     def encode(self, record: Pair) -> tuple[bytes, bytes | None]:
         key, value = record
         row = self._by_class[type(key)]
-        encoded_key = row.prefix + row.encode_key(key)
+        encoded_key = row.prefix + encoder(row.key_class, 0)(key)
         if value is None:
             return encoded_key, None
         version = self._written_version(record)
         value_class: type = type(value)
-        which = (value_class, version)
-        encode_value = self._value_encoders.get(which)
-        if encode_value is None:
-            encode_value = self._value_encoders[which] = encoder(value_class, version)
-        return encoded_key, _INT16.pack(version) + encode_value(value)
+        return encoded_key, _INT16.pack(version) + encoder(value_class, version)(value)
 
     def decode(self, key: bytes, value: bytes | None) -> Pair | None:
         if len(key) < 2:
@@ -78,7 +69,7 @@ class Registry:
         row = self._by_number.get(number)
         if row is None:
             return None
-        decoded_key, _ = row.decode_key(key, 2)
+        decoded_key, _ = decoder(row.key_class, 0)(key, 2)
         if value is None:
             return decoded_key, None
         return decoded_key, self._decode_value(row.key_class, value)
@@ -89,11 +80,5 @@ class Registry:
         (version,) = _INT16.unpack_from(value)
         if version not in key_class.__value_versions__:
             raise Corrupt(f"value version {version} under {key_class.__name__}")
-        which = (key_class, version)
-        decode_value = self._value_decoders.get(which)
-        if decode_value is None:
-            value_class: type = key_class.__value_type__
-            decode_value = decoder(value_class, version)
-            self._value_decoders[which] = decode_value
-        decoded, _ = decode_value(value, 2)
-        return decoded
+        value_class: type = key_class.__value_type__
+        return decoder(value_class, version)(value, 2)[0]
