@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any, Final
 
-from kafkapy.broker.call import Answer, Call, Hangup, Later, Part, Peer, Resolved
+from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later, Part, Peer, Resolved
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.limits import MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
 from kafkapy.server.outgoing import Outgoing
@@ -208,10 +208,10 @@ class Connection:
         else:
             self._out.add(self._encode(call, resolved))
 
-    def _on_resolved(self, _: Later) -> None:
+    def _on_resolved(self, later: Later) -> None:
         """The oldest request may now be answered, and those behind it that waited."""
         if not self.is_open:
-            self._pending.clear()
+            _let_go(later.answer)
             return
         try:
             while self._pending:
@@ -265,7 +265,18 @@ class Connection:
         self._reactor.unregister(self._socket.fileno())
         self._socket.close()
         self._out.drop()
+        for _, answer in self._pending:
+            _let_go(answer.answer if isinstance(answer, Later) else answer)
+        self._pending.clear()
         self._buffer = None
         for then in self.peer.on_close:
             then()
         self._closed(self, reason)
+
+
+def _let_go(answer: Resolved) -> None:
+    """The files of an answer that nobody will get."""
+    if isinstance(answer, Encoded):
+        for part in answer.parts:
+            if not isinstance(part, bytes):
+                part.release()

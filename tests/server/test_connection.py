@@ -214,3 +214,26 @@ def test_an_answer_that_comes_after_the_client_left_is_dropped(wire: Wire) -> No
     assert not wire.connection.is_open
     wire.echo.later[0].resolve(Encoded((framed(b"too late"),)))
     assert wire.closed == [None]
+
+
+class Slice:
+    """A range of a file, as far as a connection that closes cares."""
+
+    length = 5
+    is_released = False
+
+    def read(self) -> bytes:
+        return b"12345"
+
+    def release(self) -> None:
+        self.is_released = True
+
+
+def test_answers_that_nobody_gets_let_their_files_go(wire: Wire) -> None:
+    behind, late = Slice(), Slice()
+    wire.send(framed(b"L-first.") + framed(b"L-second"))
+    wire.echo.later[1].resolve(Encoded((b"head", behind)))
+    wire.connection.close(None)
+    assert behind.is_released
+    wire.echo.later[0].resolve(Encoded((b"head", late)))
+    assert late.is_released
