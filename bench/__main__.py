@@ -1,7 +1,8 @@
 """`python -m bench`: measure rows side by side, print a table, keep it in bench/results/.
 
 What was measured replaces the same rows in the results; the others stay, so that a whole
-run can be made in pieces (`--only`). `--add` adds rounds to those already there.
+run can be made in pieces (`--only`). `--add` adds rounds to those already there. With
+`--target` figures are only printed.
 """
 
 import argparse
@@ -12,7 +13,7 @@ from bench.installed import described
 from bench.report import Results
 from bench.row import Row
 from bench.rows import FAMILIES
-from bench.runner import Plan, measure, sessions
+from bench.runner import Measured, Plan, measure, sessions
 from bench.servers import targets
 
 
@@ -40,9 +41,17 @@ def main() -> int:
         else:
             there.append(target)
     rounds = options.rounds or (1 if options.quick else 3)
-    measured = measure(Plan(sessions(chosen), there, rounds, options.quick, options.data))
-    results.keep(measured, revision=described(options.revision), adds=options.add)
-    results.render()
+    revision = described(options.revision)
+
+    def keeps(measured: Measured) -> None:
+        # Figures of one target alone have nothing beside them: they are only printed.
+        if not options.target:
+            results.keep(measured, revision=revision, adds=options.add)
+
+    measured = Measured(keeps)
+    measure(Plan(sessions(chosen), there, rounds, options.quick, options.data), measured)
+    if not options.target:
+        results.render()
     return 1 if measured.failures else 0
 
 

@@ -34,12 +34,14 @@ class Results:
         self.rows: dict[str, dict[str, Any]] = {}
         if self._path.exists():
             self.rows = json.loads(self._path.read_text())["rows"]
+        self._before = dict(self.rows)
 
     def keep(self, measured: Measured, *, revision: str, adds: bool) -> None:
+        """All that this run has measured so far beside what was there before it."""
         for row in {**measured.rounds, **measured.failures}:
-            found = measured.rounds.get(row, {})
-            if adds and row in self.rows:
-                for target, rounds in self.rows[row]["rounds"].items():
+            found = dict(measured.rounds.get(row, {}))
+            if adds and row in self._before:
+                for target, rounds in self._before[row]["rounds"].items():
                     found[target] = rounds + found.get(target, [])
             self.rows[row] = {
                 "when": time.strftime("%Y-%m-%d", time.gmtime()),

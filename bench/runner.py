@@ -11,7 +11,7 @@ import itertools
 import subprocess
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,18 +22,22 @@ from bench.servers import Server, Target, log_tail
 
 @dataclass(slots=True)
 class Measured:
-    """What was found: rounds by row and target, and what failed."""
+    """What was found: rounds by row and target, and what failed. `keeps` is called whenever
+    there is more, so that a run that is cut off leaves what it had."""
 
+    keeps: "Callable[[Measured], None]"
     rounds: dict[str, dict[str, list[Figures]]] = field(default_factory=dict)
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def note(self, row: str, target: str, figures: Figures) -> None:
         self.rounds.setdefault(row, {}).setdefault(target, []).append(figures)
         print(f"{target:8} {row:16} {_short(figures)}", flush=True)
+        self.keeps(self)
 
     def failed(self, row: str, target: str, why: str, tail: str) -> None:
         self.failures.setdefault(row, {})[target] = why
         print(f"{target:8} {row:16} FAILED: {why}\n--- its server's log ends:\n{tail}\n---")
+        self.keeps(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,7 @@ def sessions(families: dict[str, list[Row]]) -> list[list[Row]]:
     return found
 
 
-def measure(plan: Plan) -> Measured:
-    measured = Measured()
+def measure(plan: Plan, measured: Measured) -> None:
     for number in range(plan.rounds):
         turn = number % len(plan.targets)
         order = [*plan.targets[turn:], *plan.targets[:turn]]
@@ -64,7 +67,6 @@ def measure(plan: Plan) -> Measured:
             if wanted:
                 with tempfile.TemporaryDirectory(dir=plan.data, prefix="kafkapy-bench-") as scratch:
                     _session(wanted, target, Path(scratch), measured, is_quick=plan.is_quick)
-    return measured
 
 
 def _session(
