@@ -45,6 +45,12 @@ TESTS: programs.Tests = {
         "delete-group",
         "list-group-offsets",
     ),
+    "ordering": ("ordering",),
+    "large": ("large-records",),
+    "refusals": ("keyless-compacted", "invalid-timestamp"),
+    "retention": ("retention",),
+    "recompression": ("recompression",),
+    "recreate": ("recreate-topic",),
 }
 
 

@@ -57,6 +57,18 @@ TESTS: programs.Tests = {
         "txn-abort",
         "txn-isolation",
     ),
+    "ordering": ("ordering",),
+    "partitioning": ("partitioning",),
+    "large": ("large-records", "fetch-limits"),
+    "append-time": ("append-time",),
+    "mid-batch": ("mid-batch",),
+    "refusals": ("keyless-compacted", "invalid-timestamp"),
+    "long-poll": ("long-poll",),
+    "retention": ("retention",),
+    "compaction": ("compaction", "tombstones"),
+    "recompression": ("recompression",),
+    "recreate": ("recreate-topic",),
+    "validate-only": ("create-validate",),
 }
 
 
