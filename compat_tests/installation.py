@@ -99,6 +99,21 @@ JAVA_CLIENTS = {
     )
     for version in ("4.4.0", "3.9.1")
 }
+KAFKA_STREAMS = Bundle(
+    f"kafka-streams-{KAFKA_VERSION}",
+    (
+        f"org.apache.kafka:kafka-streams:{KAFKA_VERSION}",
+        f"org.apache.logging.log4j:log4j-slf4j-impl:{_LOG4J_VERSION}",
+    ),
+)
+KAFKA_CONNECT = Bundle(
+    f"kafka-connect-{KAFKA_VERSION}",
+    (
+        f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}",
+        f"org.apache.kafka:connect-file:{KAFKA_VERSION}",
+        f"org.apache.logging.log4j:log4j-slf4j-impl:{_LOG4J_VERSION}",
+    ),
+)
 # All that PySpark's own jars lack for Kafka and Avro. Spark's parent POM names a repository
 # that a closed network may not reach, so Maven is asked for each jar and for nothing behind it.
 SPARK_VERSION = "4.0.0"

@@ -2,8 +2,9 @@
 
     program HOST:PORT TEST TOPIC        exits 0, or says what was wrong and exits 1
 
-Go programs are built into the cache; Node's packages go beside package.json. Versions are
-pinned in go.mod and package.json, and fetched with the ordinary clients of each language.
+Go and Java programs are built into the cache; Node's packages go beside package.json.
+Versions are pinned in go.mod, package.json and installation.py, and fetched with the
+ordinary clients of each language.
 """
 
 import fcntl
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests.behaviours import mark
-from compat_tests.installation import Unavailable, cache
+from compat_tests.installation import Bundle, Unavailable, cache, log4j_properties, require
 
 Tests = Mapping[str, tuple[str, ...]]
 
@@ -38,6 +39,26 @@ def go_program(folder: Path) -> list[str]:
         if not program.exists():
             _run(["go", "build", "-o", str(program), "."], folder)
     return [str(program)]
+
+
+def java_program(folder: Path, bundle: Bundle, main: str) -> list[str]:
+    """The command of the Java program in `folder/src` on top of the bundle's jars."""
+    require(bundle)
+    if shutil.which("javac") is None:
+        raise Unavailable("no javac on the PATH (a JDK of Java 17 or newer)")
+    sources = sorted((folder / "src").glob("*.java"))
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:12]
+    classes = cache() / "programs" / f"{folder.name}-{bundle.name}-{digest}"
+    with _only_one_builds(f"{folder.name}-{bundle.name}"):
+        if not classes.exists():
+            made = classes.with_name(f"{classes.name}.part")
+            shutil.rmtree(made, ignore_errors=True)
+            command = ["javac", "-nowarn", "-d", str(made), "-cp", bundle.class_path]
+            _run([*command, *map(str, sources)], folder)
+            made.rename(classes)
+    options = ["-Xmx256m", "-XX:TieredStopAtLevel=1"]
+    options.append(f"-Dlog4j2.configurationFile={log4j_properties(bundle)}")
+    return ["java", *options, "-cp", f"{classes}:{bundle.class_path}", main]
 
 
 def node_program(folder: Path) -> list[str]:
