@@ -251,3 +251,30 @@ def test_many_transactions_follow_each_other(broker: str, topic: str, started: P
     assert values(broker, topic, 20, settings=COMMITTED) == [b"%d" % i for i in range(20)]
     messages = read(broker, topic, 20, settings=COMMITTED)
     assert [m.offset() for m in messages] == [2 * i for i in range(20)], "a marker after each"
+
+
+@covers("txn-commit", "txn-abort", "txn-isolation", "many-partitions")
+def test_transactions_over_fifty_partitions_are_read_whole_and_in_order(
+    broker: str, topic: str, started: Producer
+) -> None:
+    """Six transactions of two records a partition, every third of them aborted."""
+    create(broker, topic, partitions=50)
+    for turn in range(6):
+        started.begin_transaction()
+        for i in range(100):
+            started.produce(topic, b"%d" % turn, partition=i % 50)
+        if turn % 3 == 2:
+            started.flush(PATIENCE_S)
+            started.abort_transaction(PATIENCE_S)
+        else:
+            started.commit_transaction(PATIENCE_S)
+    for settings, expected in [
+        (COMMITTED, b"00113344"),
+        (UNCOMMITTED, b"001122334455"),
+    ]:
+        found = [b""] * 50
+        with consumer(broker, settings) as client:
+            client.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in range(50)])
+            for message in polled(client, 50 * len(expected)):
+                found[message.partition() or 0] += message.value() or b""
+        assert found == [expected] * 50
