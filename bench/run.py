@@ -107,6 +107,7 @@ class Run:
             yield server
         finally:
             server.stop()
+            self._topics.clear()  # gone with its directory
 
     def wire(self) -> Wire:
         """A connection to the server that asks anything of Kafka's protocol and waits."""

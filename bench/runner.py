@@ -119,4 +119,5 @@ def _session_key(row: Row) -> tuple[tuple[str, str], ...]:
 
 def _short(figures: Figures) -> str:
     shown = ("rate", "seconds", "p50", "p99", "p99.9", "cores", "load_cores", "other_cores")
-    return "  ".join(f"{name}={figures[name]:,.2f}" for name in shown if name in figures)
+    names = [name for name in shown if name in figures] or list(figures)
+    return "  ".join(f"{name}={figures[name]:,.2f}" for name in names)

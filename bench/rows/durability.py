@@ -36,7 +36,6 @@ class Recovery:
                     raise RuntimeError("it does not lead again")
                 time.sleep(0.02)
             seconds = time.perf_counter() - began
-            run.close()
         return {"seconds": seconds, "answers_s": answers}
 
 

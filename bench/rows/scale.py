@@ -38,7 +38,6 @@ class Partitions:
             server.start()
             again = time.perf_counter() - began
             figures = {"create_s": created, "restart_s": again, "metadata_ms": metadata}
-            run.close()
         return {**figures, **found, "resident_mb": spent.resident_mb, "open_files": files}
 
 
@@ -60,7 +59,6 @@ class Connections:
                     raise RuntimeError("a connection was closed")
             found = _ack(run, topic, 1)
             resident = usage(server.pid).resident_mb
-            run.close()
         return {**found, "resident_mb": resident}
 
 
