@@ -7,7 +7,14 @@ from pyspark.sql import functions as F
 
 from compat_tests.behaviours import covers
 from spark_examples.clicks import create_topic
-from spark_examples.lag.lag_and_throughput import lag, play, plot, read, throughput
+from spark_examples.lag.lag_and_throughput import (
+    lag,
+    play,
+    plot,
+    read,
+    session_for_internal_topics,
+    throughput,
+)
 from spark_examples.lag.offset_commits import offset_commits
 
 
@@ -18,6 +25,7 @@ def test_lag_and_throughput_come_out_of_the_logs(
     create_topic(broker, topic, partitions=2)
     play(broker, topic, waves=[100, 300, 201], pause_s=0, nap=range(2, 3))
 
+    spark = session_for_internal_topics(spark)
     commits = offset_commits(read(spark, broker, "__consumer_offsets"))
     commits = commits.where(F.col("topic") == topic).cache()
     found = {

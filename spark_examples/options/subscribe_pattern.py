@@ -2,7 +2,7 @@
 
 A new topic's or partition's first records are never skipped, whatever `startingOffsets` says:
 that is for what was there when the query started. The pattern is a Java regular expression
-and must match the whole name.
+that may match any part of a name: give it a ^ and a $. Internal topics never match.
 """
 
 import re
@@ -33,7 +33,7 @@ def main() -> None:
     with example("subscribe_pattern", __doc__) as run:
         here = new_topic(run.bootstrap, "clicks")
         publish(run.bootstrap, here, random_clicks(100))  # before the query: not read
-        query = start(run.spark, run.bootstrap, re.escape(here) + ".*", run.out)
+        query = start(run.spark, run.bootstrap, f"^{re.escape(here)}.*$", run.out)
         query.processAllAvailable()
         publish(run.bootstrap, here, random_clicks(10, seed=2))
         query.processAllAvailable()

@@ -109,7 +109,7 @@ def test_a_topic_added_while_the_query_runs_is_read_from_its_beginning(
 ) -> None:
     create_topic(broker, topic)
     publish(broker, topic, random_clicks(30))
-    query = subscribe_pattern.start(spark, broker, re.escape(topic) + ".*", tmp_path)
+    query = subscribe_pattern.start(spark, broker, f"^{re.escape(topic)}.*$", tmp_path)
     try:
         query.processAllAvailable()
         publish(broker, topic, random_clicks(10, seed=2))

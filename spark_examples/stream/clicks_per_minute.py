@@ -9,7 +9,7 @@ repeats a click.
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from matplotlib.dates import DateFormatter
+from matplotlib.dates import DateFormatter, date2num
 from matplotlib.figure import Figure
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -59,7 +59,7 @@ def plot(counts: DataFrame, restarted_at: datetime, picture: Path) -> None:
     for page in PAGES:
         points = [(_moment(row.at), row.clicks) for row in rows if row.page == page]
         axes.plot(*zip(*points, strict=True), marker="o", markersize=3, label=page)
-    axes.axvline(restarted_at, color="black", linestyle="--", label="query restarted")
+    axes.axvline(date2num(restarted_at), color="black", linestyle="--", label="query restarted")
     axes.set(title="Clicks per minute, counted by a restarted query", ylabel="clicks per minute")
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(DateFormatter("%H:%M", tz=UTC))
