@@ -3,7 +3,7 @@
 from typing import Any
 
 from compat_tests.differ.cases import case
-from compat_tests.differ.side import Side
+from compat_tests.differ.side import Side, batch_of
 from compat_tests.waiting import wait_for
 from kafkapy.protocol.api_keys import ApiKey
 
@@ -194,6 +194,30 @@ def add_partitions_and_end(side: Side) -> None:
     wait_for("the markers are written", lambda: state(side) == "CompleteCommit")
     side.ask(END, {**producer, "committed": True}, 4)
     side.ask(ApiKey.DESCRIBE_TRANSACTIONS, {"transactional_ids": [side.name]})
+
+
+@case("transactions", ApiKey.PRODUCE)
+def produce_in_a_transaction(side: Side) -> None:
+    """Not begun, begun, of another id, epoch or producer, without an id."""
+    producer, topic = ready_producer(side), side.topic()
+    id_and_epoch = {name: producer[name] for name in ("producer_id", "producer_epoch")}
+
+    def send(sequence: int, name: str | None = side.name, **change: Any) -> None:
+        batch = batch_of(
+            b"1", is_transactional=True, base_sequence=sequence, **{**id_and_epoch, **change}
+        )
+        side.ask(ApiKey.PRODUCE, {**side.produce(topic, batch), "transactional_id": name})
+
+    send(0)
+    side.call(ADD, adding(producer, topic), 3)
+    send(0)
+    send(0)
+    send(5)
+    send(1, producer_epoch=9)
+    send(1, producer_id=4711)
+    send(1, name="stranger")
+    send(1, name=None)
+    side.ask(END, {**producer, "committed": True}, 4)
 
 
 @case("transactions", END)

@@ -96,8 +96,18 @@ class Side:
         self.heard.append(("raw bytes", answer))
 
     def exchange(self, sent: bytes) -> bytes:
+        self.send_bytes(sent)
+        return self.receive()
+
+    def send_bytes(self, sent: bytes) -> None:
         try:
             self._socket.sendall(sent)
+        except ConnectionError as failure:
+            raise Closed(str(failure)) from failure
+
+    def receive(self) -> bytes:
+        """The next frame, without its size."""
+        try:
             (size,) = struct.unpack(">i", self._received(4))
             return self._received(size)
         except (ConnectionError, TimeoutError) as failure:
@@ -155,30 +165,7 @@ class Side:
 
     def plain(self, answer: Any) -> Any:
         """An answer as dicts, lists and words, ready for comparison."""
-        if isinstance(answer, bool | int | str | bytes | UUID | float) and answer in self._words:
-            return self._words[answer]
-        if dataclasses.is_dataclass(answer):
-            return {
-                field.name: self.plain(getattr(answer, field.name))
-                for field in dataclasses.fields(answer)
-            }
-        if isinstance(answer, Enum):
-            return answer.name
-        if isinstance(answer, str) and answer.startswith("differ-"):
-            return "<member id>"  # the client id and a random id
-        if isinstance(answer, UUID) and answer.int > _MADE_UP:
-            return "<some id>"
-        if isinstance(answer, str):
-            return _MOMENTS.sub("<moment>", answer)
-        if isinstance(answer, timedelta):
-            return answer.total_seconds()
-        if isinstance(answer, datetime):
-            return answer.isoformat()
-        if isinstance(answer, memoryview):
-            return bytes(answer)
-        if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
-            return [self.plain(each) for each in answer]
-        return answer
+        return plain(answer, self._words)
 
     def _is_ready(self, topic: str, partitions: int) -> bool:
         answer = self.call(ApiKey.METADATA, {"topics": [{"name": topic}]})
@@ -210,6 +197,34 @@ class Side:
                 raise Closed("end of stream")
             received += some
         return bytes(received)
+
+
+def plain(answer: Any, words: Mapping[Any, str]) -> Any:
+    """`words` replace what is a server's own."""
+    if isinstance(answer, bool | int | str | bytes | UUID | float) and answer in words:
+        return words[answer]
+    if dataclasses.is_dataclass(answer):
+        return {
+            field.name: plain(getattr(answer, field.name), words)
+            for field in dataclasses.fields(answer)
+        }
+    if isinstance(answer, Enum):
+        return answer.name
+    if isinstance(answer, str) and answer.startswith("differ-"):
+        return "<member id>"  # the client id and a random id
+    if isinstance(answer, UUID) and answer.int > _MADE_UP:
+        return "<some id>"
+    if isinstance(answer, str):
+        return _MOMENTS.sub("<moment>", answer)
+    if isinstance(answer, timedelta):
+        return answer.total_seconds()
+    if isinstance(answer, datetime):
+        return answer.isoformat()
+    if isinstance(answer, memoryview):
+        return bytes(answer)
+    if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
+        return [plain(each, words) for each in answer]
+    return answer
 
 
 def newest(api_key: ApiKey) -> int:

@@ -259,6 +259,7 @@ _TRY_LATER: Final = frozenset(
 _SENTENCES: Final = {
     ErrorCode.NOT_ENOUGH_REPLICAS: "Unable to verify the partition has been added to the "
     "transaction: its coordinator cannot answer now.",
+    ErrorCode.INVALID_TXN_STATE: "The partition is not in the transaction.",
 }
 
 

@@ -4,7 +4,10 @@ import pytest
 
 from kafkapy.broker.handlers import create_partitions
 from kafkapy.core.errors import ErrorCode
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.testing import Broker
 from tests.broker.handlers.admin_node import AdminNode
+from tests.broker.handlers.whole_node import request
 
 KEY = 37
 
@@ -42,3 +45,15 @@ def test_without_a_controller_every_topic_says_so() -> None:
         create_partitions, KEY, 3, topics=topics, timeout=1000, validate_only=False
     )
     assert answer.results[0].error_code == ErrorCode.NOT_CONTROLLER
+
+
+def test_on_a_lone_node_new_partitions_serve_once_the_answer_is_there(
+    whole_broker: Broker,
+) -> None:
+    """Apache Kafka answers when the records are committed, perhaps a moment earlier."""
+    whole_broker.create_topic("growing")
+    for count in range(2, 12):
+        row = {"name": "growing", "count": count, "assignments": None}
+        body = {"topics": [row], "timeout": 5000, "validate_only": False}
+        request(whole_broker, ApiKey.CREATE_PARTITIONS, 3, **body)
+        whole_broker.produce("growing", b"v", partition=count - 1)

@@ -21,7 +21,13 @@ def changed(position: int, byte: int) -> bytes:
 
 
 def produce(
-    broker: Broker, topic: str, records: bytes | None, *, partition: int = 0, version: int = 12
+    broker: Broker,
+    topic: str,
+    records: bytes | None,
+    *,
+    partition: int = 0,
+    version: int = 12,
+    name: str | None = None,
 ) -> Any:
     if topic not in broker.topics() and not topic.startswith("no-"):
         broker.create_topic(topic)
@@ -30,7 +36,7 @@ def produce(
         broker,
         ApiKey.PRODUCE,
         version,
-        transactional_id=None,
+        transactional_id=name,
         acks=-1,
         timeout=5000,
         topic_data=[{"name": topic, "partition_data": rows}],
@@ -104,6 +110,30 @@ def test_records_without_keys_on_a_compacted_topic_are_named_one_by_one(
     assert row.log_start_offset == 0
     assert row.error_message
     assert [each.batch_index for each in row.record_errors] == [0]
+
+
+@pytest.mark.parametrize(("version", "has_sentence"), [(10, True), (11, False)])
+def test_a_partition_outside_the_transaction_is_refused_with_a_sentence_to_old_producers(
+    whole_broker: Broker, version: int, has_sentence: bool
+) -> None:
+    name = f"txn-{version}"
+    begin = {"transactional_id": name, "transaction_timeout": 5000}
+    for _ in range(1000):  # the coordinator's topic is made when it is looked for
+        request(whole_broker, ApiKey.FIND_COORDINATOR, 3, key=name, key_type=1)
+        begun = request(whole_broker, ApiKey.INIT_PRODUCER_ID, 2, **begin)
+        if not begun.error_code:
+            break
+    assert begun.error_code == ErrorCode.NONE
+    batch = build_batch(
+        [NewRecord(b"k", b"v", STAMP)],
+        producer_id=begun.producer_id,
+        producer_epoch=begun.producer_epoch,
+        base_sequence=0,
+        is_transactional=True,
+    )
+    row = produce(whole_broker, "in-no-transaction", batch, version=version, name=name)
+    assert row.error_code in (ErrorCode.INVALID_TXN_STATE, ErrorCode.TRANSACTION_ABORTABLE)
+    assert bool(row.error_message) is has_sentence
 
 
 def test_zstandard_is_for_those_who_know_it(whole_broker: Broker) -> None:
