@@ -97,18 +97,18 @@ class SelectorReactor:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._changed = trio.Event()
+        self._is_closed = False
 
     def register(self, fd: int, owner: Ready, interest: int) -> None:
         self._selector.register(fd, interest or READ, owner)
-        self._changed.set()
 
     def modify(self, fd: int, interest: int) -> None:
         owner = self._selector.get_key(fd).data
         self._selector.modify(fd, interest or READ, owner)
 
     def unregister(self, fd: int) -> None:
-        self._selector.unregister(fd)
+        if not self._is_closed:
+            self._selector.unregister(fd)
 
     async def run(self) -> None:
         try:
@@ -126,6 +126,7 @@ class SelectorReactor:
                         key.data.on_readable()
                 await trio.lowlevel.checkpoint()
         finally:
+            self._is_closed = True
             self._selector.close()
 
 

@@ -1,6 +1,5 @@
 """`kafkapy groups` against a real broker in this process."""
 
-import io
 import json
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -18,10 +17,7 @@ from kafkapy.testing import Broker
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[Broker]:
     with Broker() as broker:
-        assert (
-            main(["topics", "create", "orders", "--partitions", "2", "--server", broker.bootstrap])
-            == 0
-        )
+        broker.create_topic("orders", partitions=2)
         yield broker
 
 
@@ -33,10 +29,9 @@ def rows(capfd: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capfd.readouterr().out.splitlines()]
 
 
-def produced(kafka: Broker, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    text = "".join(f"{number}:{number}\n" for number in range(count))
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
-    main(["produce", "orders", "--format", "key:value", "--server", kafka.bootstrap])
+def produced(kafka: Broker, count: int) -> None:
+    for number in range(count):
+        kafka.produce("orders", str(number), key=str(number))
 
 
 def beat(kafka: Broker, group: str, epoch: int = 0) -> Any:
@@ -57,9 +52,9 @@ def beat(kafka: Broker, group: str, epoch: int = 0) -> Any:
 
 
 def test_a_group_is_reset_described_listed_and_deleted(
-    kafka: Broker, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    produced(kafka, monkeypatch, 20)
+    produced(kafka, 20)
     capfd.readouterr()
     everything = ("reset-offsets", "g", "--topic", "orders", "--json")
     assert run(kafka, *everything, "--to-earliest", "--dry-run") == 0

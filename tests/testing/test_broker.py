@@ -133,7 +133,12 @@ for name in ("pread", "preadv", "pwrite", "pwritev", "sendfile", "fdatasync", "s
 import kafkapy.server.reactor
 kafkapy.server.reactor.select = None
 selectors.DefaultSelector = selectors.SelectSelector
-class Socket(socket.socket):
+class Without(type):
+    def __getattribute__(cls, name):
+        if name == "sendmsg":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+class Socket(socket.socket, metaclass=Without):
     sendmsg = property()
 socket.socket = Socket
 from kafkapy.testing import Broker

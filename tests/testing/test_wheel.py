@@ -49,7 +49,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 def test_a_wheel_brings_the_fixtures_with_its_runtime_dependencies_alone(tmp_path: Path) -> None:
     sources = tmp_path / "sources"  # setuptools leaves a directory behind where it builds
     shutil.copytree(ROOT / "kafkapy", sources / "kafkapy")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, sources)
     run(sys.executable, *PIP, "wheel", "--no-deps", "-w", tmp_path, sources, cwd=tmp_path)
     (wheel,) = tmp_path.glob("kafkapy-*.whl")
