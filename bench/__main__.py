@@ -16,6 +16,8 @@ from bench.rows import FAMILIES
 from bench.runner import Measured, Plan, measure, sessions
 from bench.servers import targets
 
+_QUICK = 0.4
+
 
 def main() -> int:
     options = _parser().parse_args()
@@ -49,7 +51,8 @@ def main() -> int:
             results.keep(measured, revision=revision, adds=options.add)
 
     measured = Measured(keeps)
-    measure(Plan(sessions(chosen), there, rounds, options.quick, options.data), measured)
+    length = options.length or (_QUICK if options.quick else 1)
+    measure(Plan(sessions(chosen), there, rounds, length, options.data), measured)
     if not options.target:
         results.render()
     return 1 if measured.failures else 0
@@ -72,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="the main rows, two minutes")
     parser.add_argument("--only", action="append", metavar="ROW", help="rows or families")
     parser.add_argument("--rounds", type=int, help="how often each is measured (3; quick: 1)")
+    parser.add_argument("--length", type=float, help="share of each load (1; quick: 0.4)")
     parser.add_argument("--target", action="append", help="only this one (kafkapy, apache, kfake)")
     parser.add_argument("--revision", help="measure kafkapy as of this commit")
     parser.add_argument("--add", action="store_true", help="add rounds, replace none")

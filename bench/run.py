@@ -22,9 +22,6 @@ from bench.row import Figures
 from bench.servers import Server, Target
 from bench.wire import Wire
 
-# In a quick run everything that is measured for a time takes this share of it.
-_QUICK = 0.4
-
 
 class Costs:
     """What the broker and the load spent between the ends of a `with run.costs()` block."""
@@ -73,10 +70,11 @@ class Costs:
 
 
 class Run:
-    def __init__(self, target: Target, directory: Path, *, is_quick: bool) -> None:
+    def __init__(self, target: Target, directory: Path, *, length: float) -> None:
         self.target = target
         self.directory = directory
-        self.is_quick = is_quick
+        # Of every time and number of records, this share is measured (1; quick: less).
+        self.length = length
         self.started: list[Server] = []
         self._topics: list[str] = []
         self._stack = ExitStack()
@@ -91,10 +89,10 @@ class Run:
         return self.server.bootstrap
 
     def seconds(self, full: float) -> float:
-        return full * _QUICK if self.is_quick else full
+        return full * self.length
 
     def records(self, full: int) -> int:
-        return int(full * _QUICK) if self.is_quick else full
+        return int(full * self.length)
 
     @contextmanager
     def start(self, properties: Mapping[str, str] | None = None) -> Iterator[Server]:

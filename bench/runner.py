@@ -45,7 +45,7 @@ class Plan:
     sessions: Sequence[Sequence[Row]]
     targets: Sequence[Target]
     rounds: int
-    is_quick: bool
+    length: float
     data: Path | None
 
 
@@ -66,14 +66,14 @@ def measure(plan: Plan, measured: Measured) -> None:
             wanted = [row for row in rows if target.name in row.targets]
             if wanted:
                 with tempfile.TemporaryDirectory(dir=plan.data, prefix="kafkapy-bench-") as scratch:
-                    _session(wanted, target, Path(scratch), measured, is_quick=plan.is_quick)
+                    _session(wanted, target, Path(scratch), measured, length=plan.length)
 
 
 def _session(
-    rows: Sequence[Row], target: Target, scratch: Path, measured: Measured, *, is_quick: bool
+    rows: Sequence[Row], target: Target, scratch: Path, measured: Measured, *, length: float
 ) -> None:
     for number, row in enumerate(each for each in rows if each.starts_own):
-        run = Run(target, scratch / str(number), is_quick=is_quick)
+        run = Run(target, scratch / str(number), length=length)
         _one(row, run, measured)
     sharing = [row for row in rows if not row.starts_own]
     if not sharing:
@@ -87,7 +87,7 @@ def _session(
                 measured.failed(row.id, target.name, f"no server: {failed}", log_tail(server))
             return
         for number, row in enumerate(sharing):
-            run = Run(target, scratch / f"shared-{number}", is_quick=is_quick)
+            run = Run(target, scratch / f"shared-{number}", length=length)
             run.started.append(server)
             _one(row, run, measured)
     finally:
