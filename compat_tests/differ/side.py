@@ -208,6 +208,8 @@ def plain(answer: Any, words: Mapping[Any, str]) -> Any:
             field.name: plain(getattr(answer, field.name), words)
             for field in dataclasses.fields(answer)
         }
+    if isinstance(answer, Mapping):
+        return {name: plain(value, words) for name, value in answer.items()}
     if isinstance(answer, Enum):
         return answer.name
     if isinstance(answer, str) and answer.startswith("differ-"):
