@@ -30,6 +30,8 @@ _RESULTS = Path(__file__).parent / "results"
 _EVERY_S = 10.0
 _MAY_GROW = 1.05
 _PROPERTIES = {
+    # librdkafka's producer keeps asking for topics that it wrote to, deleted or not.
+    "auto.create.topics.enable": "false",
     # Segments roll, expire and are deleted all the time.
     "log.segment.bytes": str(16 << 20),
     "log.retention.bytes": str(64 << 20),
