@@ -6,6 +6,7 @@ run can be made in pieces (`--only`). `--add` adds rounds to those already there
 """
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -20,6 +21,8 @@ _QUICK = 0.4
 
 
 def main() -> int:
+    # `timeout` and `kill` end it as Ctrl-C does: servers are stopped, their data removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _parser().parse_args()
     if options.list:
         for family, rows in FAMILIES.items():
