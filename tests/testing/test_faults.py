@@ -1,11 +1,12 @@
 """Faults, as confluent-kafka meets them; and what is said when they are asked for wrongly."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
-from kafkapy.testing import Broker, FaultNeverFired
+from kafkapy.testing import Broker, Fault, FaultNeverFired, Request
 from kafkapy.testing.errors import (
     GROUP_AUTHORIZATION_FAILED,
     NOT_LEADER_OR_FOLLOWER,
@@ -187,3 +188,39 @@ def reader(kafka: Broker, group: str) -> Consumer:
     )
     consumer.subscribe(["orders"])
     return consumer
+
+
+def asked(topic: str) -> Request:
+    return Request("Produce", 12, "shop", "test", (topic,), (), None, 0, 0, None)
+
+
+def hits(fault_of: Callable[[Faults], Fault], requests: int) -> list[bool]:
+    faults = Faults()
+    fault_of(faults)
+    return [faults.find(asked("orders")) is not None for _ in range(requests)]
+
+
+def test_when_a_fault_happens_is_counted_in_requests_that_match() -> None:
+    assert hits(lambda on: on.on("Produce").drop().on_call(2), 3) == [False, True, False]
+    assert hits(lambda on: on.on("Produce").drop().times(2), 3) == [True, True, False]
+    assert hits(lambda on: on.on("Produce", topic="other").drop(), 2) == [False, False]
+    assert hits(lambda on: on.on("Fetch").drop(), 2) == [False, False]
+
+
+def test_chance_is_the_same_for_the_same_seed() -> None:
+    def chance(seed: int) -> list[bool]:
+        return hits(lambda on: on.on("Produce").drop().with_probability(0.5, seed=seed), 64)
+
+    assert chance(1) == chance(1) != chance(2)
+    assert 16 < sum(chance(1)) < 48
+    for wrong in (0, 1.5):
+        with pytest.raises(ValueError, match="expected more than 0, at most 1"):
+            Faults().on("Produce").with_probability(wrong, seed=1)
+
+
+def test_of_two_faults_the_first_that_is_due_happens() -> None:
+    faults = Faults()
+    first = faults.on("Produce").drop().once()
+    second = faults.on("Produce").disconnect()
+    assert faults.find(asked("orders")) is first
+    assert faults.find(asked("orders")) is second

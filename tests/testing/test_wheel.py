@@ -45,7 +45,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(290)
+@pytest.mark.timeout(590)
 def test_a_wheel_brings_the_fixtures_with_its_runtime_dependencies_alone(tmp_path: Path) -> None:
     sources = tmp_path / "sources"  # setuptools leaves a directory behind where it builds
     shutil.copytree(ROOT / "kafkapy", sources / "kafkapy")
