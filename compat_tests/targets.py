@@ -13,7 +13,7 @@ from typing import Protocol
 
 from compat_tests.oracle import NODE_PROPERTIES, ApacheKafka
 from compat_tests.processes import Process
-from compat_tests.waiting import answers_kafka, wait_for
+from compat_tests.waiting import answers_kafka, free_port, wait_for
 
 APACHE = "apache"
 KAFKAPY = "kafkapy"
@@ -87,6 +87,8 @@ class Kafkapy:
 
     def start(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
+        if not self._port:
+            self._port = free_port()
         command = [*self._command, "serve", "--data", str(self.data)]
         command += ["--listen", f"127.0.0.1:{self._port}"]
         for key, value in self._properties.items():

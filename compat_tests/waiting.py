@@ -1,6 +1,7 @@
 """Waiting for a condition, never for a time: every wait is bounded and says what it missed."""
 
 import os
+import random
 import socket
 import struct
 import threading
@@ -37,11 +38,19 @@ def wait_for(
 
 
 def free_port() -> int:
-    """A loopback port that nobody has now, for servers that cannot say which one they took."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+    """A loopback port that nobody has now, for servers that cannot say which one they took.
+
+    It is below the ports that the kernel gives to connections (from 32768 on): one of those
+    could take it while a test's server is down.
+    """
+    for port in random.sample(range(15_000, 32_000), 100):
+        with socket.socket() as taken:
+            try:
+                taken.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no free port among 100")
 
 
 def answers_kafka(host: str, port: int) -> bool:

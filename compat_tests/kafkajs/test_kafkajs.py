@@ -48,6 +48,15 @@ TESTS: programs.Tests = {
         "txn-abort",
         "txn-isolation",
     ),
+    "ordering": ("ordering",),
+    "partitioning": ("partitioning",),
+    "large": ("large-records",),
+    "refusals": ("keyless-compacted", "invalid-timestamp"),
+    "append-time": ("append-time",),
+    "recompression": ("recompression",),
+    "retention": ("retention",),
+    "recreate": ("recreate-topic",),
+    "offsets-of-group": ("alter-offsets", "list-group-offsets"),
 }
 
 
