@@ -3,7 +3,7 @@
     python -m compat_tests.report            write the page
     python -m compat_tests.report --print    and show the summary in the terminal
 
-The page says only what a run showed: a client or target without results has no column.
+The page says only what a run showed: a behaviour or client without results has no row.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from compat_tests import advertised, results
+from compat_tests import advertised, results, suites
 from compat_tests.behaviours import AREAS, BEHAVIOURS
 from compat_tests.clients import CLIENTS, Client
 from compat_tests.targets import APACHE, KAFKAPY
@@ -69,19 +69,33 @@ def page(outcomes: Outcomes) -> Iterator[str]:
     yield "## Summary"
     yield ""
     yield from summary(outcomes)
-    ran = [client for client in CLIENTS if any((client.folder, t) in outcomes for t in TARGETS)]
     for area, title in AREAS.items():
-        yield ""
-        yield f"## {title}"
-        yield ""
-        yield "| behaviour | " + " | ".join(client.title for client in ran) + " |"
-        yield "|---|" + "---|" * len(ran)
-        for behaviour in BEHAVIOURS.values():
-            if behaviour.area == area:
-                cells = [cell(outcomes, client, behaviour.id) for client in ran]
-                yield f"| {behaviour.title} | " + " | ".join(cells) + " |"
+        yield from area_table(outcomes, area, title)
+    yield ""
+    yield from suites.table()
     yield ""
     yield from api_table()
+
+
+def area_table(outcomes: Outcomes, area: str, title: str) -> Iterator[str]:
+    """The behaviours of an area by the clients that cover one of them."""
+    rows = [behaviour for behaviour in BEHAVIOURS.values() if behaviour.area == area]
+    columns = [
+        client
+        for client in CLIENTS
+        if any(cell(outcomes, client, behaviour.id) for behaviour in rows)
+    ]
+    covered = [row for row in rows if any(cell(outcomes, each, row.id) for each in columns)]
+    if not covered:
+        return
+    yield ""
+    yield f"## {title}"
+    yield ""
+    yield "| behaviour | " + " | ".join(client.title for client in columns) + " |"
+    yield "|---|" + "---|" * len(columns)
+    for behaviour in covered:
+        cells = [cell(outcomes, client, behaviour.id) for client in columns]
+        yield f"| {behaviour.title} | " + " | ".join(cells) + " |"
 
 
 def summary(outcomes: Outcomes) -> Iterator[str]:
