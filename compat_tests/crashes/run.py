@@ -9,6 +9,7 @@ After every start each partition's last stable offset has to pass the end that t
 then: whatever was open when the broker died is ended, by its producer or by time.
 """
 
+import faulthandler
 import random
 import signal
 import threading
@@ -83,6 +84,10 @@ class Run:
             for thread in threads:
                 thread.join(PATIENCE_S)
         self._raise_failures()
+        stuck = [thread.name for thread in threads if thread.is_alive()]
+        if stuck:
+            faulthandler.dump_traceback()
+            raise Broken(f"never heard the end of what they asked: {stuck}")
         self._last_judgement()
 
     # Clients
@@ -113,7 +118,11 @@ class Run:
             lambda: keep_copying(bootstrap, recording, 6, INPUT[0], OUTPUT[0], copy_dice, is_over),
             *(lambda reader=reader: keep_reading(reader, is_over) for reader in readers),
         ]
-        threads = [threading.Thread(target=self._guard, args=(work,)) for work in works]
+        threads = [
+            # Whoever is stuck is reported, and must not keep the process from ending.
+            threading.Thread(target=self._guard, args=(work,), name=f"client {number}", daemon=True)
+            for number, work in enumerate(works, 1)
+        ]
         for thread in threads:
             thread.start()
         return threads
