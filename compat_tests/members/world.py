@@ -10,7 +10,6 @@ from typing import Any
 from confluent_kafka import (
     Consumer,
     ConsumerGroupState,
-    ConsumerGroupTopicPartitions,
     KafkaException,
     Producer,
     TopicPartition,
@@ -90,6 +89,10 @@ class GroupWorld:
         self.load = Load(broker)
         self._directory = directory
         self._admin: AdminClient = admin(broker)
+        # Of the group by its name only: it never joins.
+        self._observer = Consumer(
+            {"bootstrap.servers": broker, "group.id": group, "enable.auto.commit": False}
+        )
         self._seen: dict[Partition, list[int]] = defaultdict(list)
         self._looked = threading.Event()
 
@@ -190,14 +193,11 @@ class GroupWorld:
                 self._seen[partition].append(offset)
 
     def committed(self) -> Mapping[Partition, int]:
-        asked = [ConsumerGroupTopicPartitions(self.group)]
-        answers = self._admin.list_consumer_group_offsets(asked, request_timeout=_ASK_S)
-        (answer,) = answers.values()
+        asked = [TopicPartition(topic, number) for topic, number in self.partitions]
         try:
-            found = answer.result(PATIENCE_S).topic_partitions
-        except KafkaException:  # its coordinator is not there now
-            self._renew_admin()
-            return {}
+            found = self._observer.committed(asked, timeout=_ASK_S)
+        except KafkaException:
+            return {}  # its coordinator is not there now
         return {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
 
     def finish(self) -> None:
@@ -230,6 +230,7 @@ class GroupWorld:
     def end(self) -> None:
         """Whatever happened: nobody is left behind."""
         self.load.stopping.set()
+        self._observer.close()
         for member in self.members:
             if member.is_running:
                 member.thaw()
