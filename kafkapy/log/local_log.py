@@ -32,6 +32,7 @@ class LocalLog:
     `on_replacing` before segments are replaced by ones with gaps."""
 
     __slots__ = (
+        "_begun_epochs",
         "_clock",
         "_disk",
         "_epochs",
@@ -93,6 +94,8 @@ class LocalLog:
         self.on_replacing: Callback = _do_nothing
         self.on_truncated: Callback = _do_nothing
         self._epochs = loaded.epochs
+        # (epoch, start offset) of those that began before the others were read.
+        self._begun_epochs: tuple[tuple[int, int], ...] = ()
         self._producers = loaded.producers
         self._producer_expiry_ms = opening.producer_expiry_ms
         self._positions = Positions()
@@ -116,6 +119,9 @@ class LocalLog:
             self._epochs = LeaderEpochs(self._disk, self.directory)
             self._epochs.truncate_from_end(self.log_end_offset)
             self._epochs.truncate_from_start(self.log_start_offset)
+            for epoch, start_offset in self._begun_epochs:
+                self._epochs.assign(epoch, start_offset)
+            self._begun_epochs = ()
         return self._epochs
 
     @property

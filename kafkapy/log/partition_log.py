@@ -240,9 +240,13 @@ class PartitionLog(LocalLog):
             self.advance_log_start_offset(start)
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """A new leader's epoch begins, even before it has written anything."""
-        if self.epochs.assign(epoch, start_offset):
-            self.epochs.save(self._report)
+        """A new leader's epoch begins, even before it has written anything. It is durable
+        with the first flush after that: nobody misses an epoch in which nothing was written,
+        and a node that starts begins one in each of its logs."""
+        if self._epochs is None:
+            self._begun_epochs = (*self._begun_epochs, (epoch, start_offset))
+        else:
+            self._epochs.assign(epoch, start_offset)
 
     def _check_producer(
         self,

@@ -358,8 +358,23 @@ def test_an_epoch_is_known_from_its_start_on(home: Home, log: PartitionLog) -> N
     assert log.end_offset_for_epoch(0) == (0, 2)
     assert log.end_offset_for_epoch(7) == (7, 2)
     assert log.end_offset_for_epoch(8) == (-1, -1)
+    log.flush(lambda _: None)
     checkpoint = home.disk.read_file(f"{home.path}/leader-epoch-checkpoint")
     assert checkpoint == b"0\n2\n0 0\n7 2\n"
+
+
+def test_an_epoch_that_begins_is_no_reason_to_touch_the_disk(home: Home, log: PartitionLog) -> None:
+    """A node that starts begins one in each of ten thousand logs."""
+    _fill(log, 2)
+    again = home.restart(log)
+    flushes = home.disk.flushes
+    again.assign_epoch(4, 2)
+    again.assign_epoch(6, 2)
+    assert home.disk.flushes == flushes
+    assert home.disk.read_file(f"{home.path}/leader-epoch-checkpoint") == b"0\n1\n0 0\n"
+    assert append(again, leader_epoch=6) == 2
+    assert list(again.epochs) == [(0, 0), (6, 2)]
+    assert again.end_offset_for_epoch(5) == (0, 2)
 
 
 def test_batches_read_are_the_bytes_that_were_written(log: PartitionLog) -> None:
