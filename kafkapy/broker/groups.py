@@ -4,7 +4,7 @@ Its shards follow the leadership of `__consumer_offsets`; every change of topics
 all of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from kafkapy.coordinator.registry import Registry
 from kafkapy.coordinator.shard import ShardSettings
 from kafkapy.core.seams import Clock
 from kafkapy.group.events import TopicsChanged
+from kafkapy.group.lag import EndOffset, LagFigure, lag_figures
 from kafkapy.group.machine import GroupMachine
 from kafkapy.group.offsets.events import TopicDeleted
 from kafkapy.group.records import KEY_CLASSES, written_version
@@ -72,6 +73,14 @@ class Groups:
             changed.add(image.topics_by_id[topic_id].name)
         if changed:
             self.coordinator.tell(TopicsChanged(frozenset(changed)))
+
+    def lag_figures(self, end_offset: EndOffset) -> Iterator[LagFigure]:
+        """Of every group that this node coordinates, as of now. `end_offset` tells where a
+        partition ends for consumers, None where this node does not know."""
+        for shard in self.coordinator.active_shards():
+            machine = shard.machine
+            assert isinstance(machine, GroupMachine), machine
+            yield from lag_figures(machine.state, self._topics, end_offset)
 
     def leadership_changed(self, partition: Partition, is_leader: bool) -> None:
         topic, index = partition.topic_partition

@@ -7,7 +7,7 @@
 Handlers reach everything through the attributes here.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -34,6 +34,7 @@ from kafkapy.broker.startup import Identity, identify
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, Network, Rng
+from kafkapy.group.lag import LagFigure
 from kafkapy.kraft.controller.controller import Controller
 from kafkapy.kraft.delta import Delta
 from kafkapy.kraft.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
@@ -191,6 +192,17 @@ class Node:
         self._groups.close()
         self.controller.resign()
         self.logs.close(self.link.epoch, lambda: self.quorum.close(lambda _: then()))
+
+    # --- what it knows ---
+
+    def group_lag(self) -> Iterator[LagFigure]:
+        """How far each group that this node coordinates is behind, by partition."""
+        return self._groups.lag_figures(self._end_offset)
+
+    def _end_offset(self, partition: TopicPartition) -> int | None:
+        """Followers know it too, a moment later than the leader."""
+        found = self.partitions.get(*partition)
+        return None if found is None or found.is_offline else found.log.high_watermark
 
     # --- metadata ---
 
