@@ -24,7 +24,8 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from compat_tests.differ.conversations import Event, names
-from compat_tests.differ.side import Closed, Side
+from compat_tests.differ.side import Closed, Side, newest
+from compat_tests.waiting import wait_for
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import HEADER_SIZE, batches, pack_header
 from kafkapy.protocol.framing import frame, read_request_header, read_response_head
@@ -55,6 +56,14 @@ _PASSING: Final = frozenset(
         "NO_OFFSET_YET",  # our word: the markers of its transaction are being written
     }
 )
+# Requests that change what other connections see, perhaps a moment after the answer.
+_CHANGES: Final = (
+    ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_TOPICS,
+    ApiKey.CREATE_PARTITIONS,
+    ApiKey.END_TXN,
+)
+_UNDER_WAY: Final = ("Ongoing", "PrepareCommit", "PrepareAbort")
 _NAMES: Final = {int(one): one.name for one in ApiKey}
 _PATIENCE_S: Final = 10.0
 _PAUSE_S: Final = 0.02
@@ -114,6 +123,16 @@ class Replay:
         side.send_bytes(sent)
         if not (header.api_key == ApiKey.PRODUCE and body.acks == 0):
             self._waiting[event.connection].append((sent, header, body))
+        if header.api_key in _CHANGES:
+            self._finish(event.connection, body)
+
+    def _finish(self, connection: int, body: Any) -> None:
+        """A change is done before anything else is said: who asks meanwhile would hear of
+        it from one server and not yet from the other."""
+        self._receive_all(connection)
+        if (name := getattr(body, "transactional_id", None)) is not None:
+            side = self._sides[connection]
+            wait_for("its markers are written", lambda: _has_ended(side, name), every_s=_PAUSE_S)
 
     def _hear(self, event: Event) -> Said:
         sent, header, body = self._waiting[event.connection].popleft()
@@ -143,19 +162,22 @@ class Replay:
 
     def _ask_again(self, connection: int, sent: bytes) -> bytes:
         """Answers come in the order of requests: those under way are kept for later."""
-        side, received = self._sides[connection], self._received[connection]
-        side.send_bytes(sent)
+        self._sides[connection].send_bytes(sent)
+        self._receive_all(connection)
+        return self._sides[connection].receive()
+
+    def _receive_all(self, connection: int) -> None:
+        received = self._received[connection]
         while len(received) < len(self._waiting[connection]):
-            received.append(side.receive())
-        return side.receive()
+            received.append(self._sides[connection].receive())
 
     def _translated(self, recorded: bytes) -> tuple[bytes, Any, Any]:
         request = self._rename(recorded[4:])
         header, body_at = read_request_header(request)
         key, version = header.api_key, header.api_version
+        if key == ApiKey.API_VERSIONS:  # perhaps of a version that nobody here knows yet
+            return struct.pack(">i", len(request)) + request, header, None
         body = decode_request(key, version, request[body_at:])
-        if key == ApiKey.API_VERSIONS:
-            return struct.pack(">i", len(request)) + request, header, body
         today = self._of_today(body, "")
         if today == body:
             return struct.pack(">i", len(request)) + request, header, body
@@ -226,6 +248,8 @@ def from_then_to_now(events: Sequence[Event]) -> int:
 
 
 def _answer(api_key: int, version: int, data: bytes) -> Any:
+    if api_key == ApiKey.API_VERSIONS and version > newest(ApiKey.API_VERSIONS):
+        version = 0  # so that whoever asked can read that it is not served
     _, body_at = read_response_head(api_key, version, data)
     return decode_response(api_key, version, memoryview(data)[body_at:].toreadonly())
 
@@ -257,6 +281,11 @@ def _is_passing(answer: Any, recorded: Any) -> bool:
     now = [code for code in _codes(answer) if code in _PASSING]
     then = [code for code in _codes(recorded) if code in _PASSING]
     return len(now) > len(then)
+
+
+def _has_ended(side: Side, transactional_id: str) -> bool:
+    answer = side.call(ApiKey.DESCRIBE_TRANSACTIONS, {"transactional_ids": [transactional_id]})
+    return answer.transaction_states[0].transaction_state not in _UNDER_WAY
 
 
 def _is_settled(request: Any, answer: Any, before: Any) -> bool:
