@@ -30,7 +30,7 @@ def handle(node: "Node", call: Call) -> Answer:
     if not wants_all and call.version < 12 and _asks_by_id(body.topics):
         return _refused(call)
     with_operations = optional(body, "include_topic_authorized_operations", False)
-    if wants_all and not with_operations:
+    if wants_all and not (with_operations or _asks_for_cluster_operations(call)):
         return _everything(node, call)
     if wants_all:
         topics = [_topic(node, call, topic) for topic in node.image.topics_by_name.values()]
@@ -41,6 +41,11 @@ def handle(node: "Node", call: Call) -> Answer:
             if row["name"] is not None:
                 row["topic_authorized_operations"] = ON_TOPIC
     return _response(node, call, topics)
+
+
+def _asks_for_cluster_operations(call: Call) -> bool:
+    """v8 to v10."""
+    return bool(optional(call.body, "include_cluster_authorized_operations", False))
 
 
 def _asks_by_id(topics: Any) -> bool:
@@ -75,7 +80,7 @@ def _everything(node: "Node", call: Call) -> Encoded:
 
 
 def _response(node: "Node", call: Call, topics: list[dict[str, Any]]) -> Mapping[str, Any]:
-    with_operations = optional(call.body, "include_cluster_authorized_operations", False)
+    with_operations = _asks_for_cluster_operations(call)
     return {
         "throttle_time": 0,
         "brokers": [

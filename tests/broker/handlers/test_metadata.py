@@ -5,8 +5,10 @@ from uuid import UUID
 
 import pytest
 
+from kafkapy.broker.handlers import metadata as handler
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.messages import encode_response
 from kafkapy.testing import Broker
 from tests.broker.handlers.whole_node import request, topic_id
 
@@ -21,9 +23,39 @@ def topic(whole_broker: Broker) -> str:
     return "described"
 
 
-def metadata(broker: Broker, version: int, topics: list[dict[str, Any]], **more: Any) -> Any:
+def metadata(broker: Broker, version: int, topics: list[dict[str, Any]] | None, **more: Any) -> Any:
     body = {"topics": topics, "allow_auto_topic_creation": False, **more}
     return request(broker, ApiKey.METADATA, version, **body)
+
+
+def test_all_topics_are_encoded_once_until_the_metadata_changes(
+    whole_broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 10,000 partitions it is the one answer that costs something."""
+    encoded: list[int] = []
+
+    def counting(api_key: int, version: int, body: Any) -> bytes:
+        encoded.append(version)
+        return encode_response(api_key, version, body)
+
+    monkeypatch.setattr(handler, "encode_response", counting)
+    whole_broker.create_topic("one-more")
+    first = metadata(whole_broker, 12, None)
+    assert topic in {one.name for one in first.topics}
+    assert metadata(whole_broker, 12, None) == first
+    assert encoded == [12]
+    metadata(whole_broker, 9, None)
+    assert encoded == [12, 9]
+    whole_broker.create_topic("another")
+    assert "another" in {one.name for one in metadata(whole_broker, 12, None).topics}
+    assert encoded == [12, 9, 12]
+
+
+def test_operations_on_the_cluster_are_told_to_who_asks_only(whole_broker: Broker) -> None:
+    asking = {"include_cluster_authorized_operations": True}
+    for _ in range(2):
+        assert metadata(whole_broker, 8, None, **asking).cluster_authorized_operations > 0
+        assert metadata(whole_broker, 8, None).cluster_authorized_operations == NOT_ASKED
 
 
 @pytest.mark.parametrize("version", [1, 8, 12, 13])
