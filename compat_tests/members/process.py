@@ -18,10 +18,11 @@ Partition = tuple[str, int]
 
 @dataclass(frozen=True)
 class Kind:
-    """One client speaking one protocol: how its program is started, and what it can do."""
+    """One client speaking one protocol: how its program is started, and what it can do.
 
-    # Cooperative: keeps partitions in a rebalance. Returns: a static member that closes says
-    # that it will be back.
+    `is_cooperative`  it keeps partitions in a rebalance
+    `returns`         a static member that closes keeps its place for a session
+    """
 
     name: str
     command: Callable[[], list[str]]
