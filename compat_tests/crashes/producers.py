@@ -63,8 +63,10 @@ class TransactionalProducer:
         sends.append(Send(f"{topic}-{partition}", value))
 
         def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                return
             offset = message.offset()
-            if error is None and offset is not None and offset >= 0:
+            if offset is not None and offset >= 0:
                 sends[at] = sends[at]._replace(offset=offset)
 
         self._client.produce(topic, value.encode(), partition=partition, on_delivery=delivered)
