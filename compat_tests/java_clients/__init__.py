@@ -1,0 +1,1 @@
+"""One program for Java clients of several versions; each version's folder runs it."""
