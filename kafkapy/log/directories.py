@@ -300,6 +300,9 @@ class LogDirectories:
             future.truncate_fully_and_start_at(current.log_start_offset)
             if current.topic_id is not None:
                 future.adopt_topic_id(current.topic_id)
+        if future.recovered.hole_at is not None:
+            # The cleaner's, or records that the copy had and lost: they are copied again.
+            future.truncate_to(future.recovered.hole_at)
         self._start_move(current, future)
 
     def _start_move(self, current: PartitionLog, future: PartitionLog) -> None:

@@ -75,6 +75,9 @@ class Recovered:
     truncated_bytes: int = 0
     removed_segments: int = 0
     rebuilt_indexes: int = 0
+    # Where the first hole between two checked segments begins that was left: the cleaner's,
+    # or the lost end of a segment.
+    hole_at: int | None = None
 
     @property
     def is_notable(self) -> bool:
@@ -303,18 +306,18 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
     epochs.truncate_from_end(start)
     expected = start
     checked_bytes = truncated_bytes = 0
+    hole_at = None
     for count, segment in enumerate(unchecked):
         # Where anything was ever compacted a gap may be the cleaner's. Ours are below the
         # recovery point; the topic may have changed its policy since.
-        is_gap = (
-            segment.base_offset > max(expected, opening.recovery_point)
-            and not opening.config.is_compacted
-        )
-        if segment.base_offset < expected or is_gap:
+        is_hole = segment.base_offset > max(expected, opening.recovery_point)
+        if segment.base_offset < expected or (is_hole and not opening.config.is_compacted):
             # The end of the segment before was lost (between two batches), or is back after
             # a truncation that did not last.
             _remove(segments, unchecked[count:])
             break
+        if is_hole and hole_at is None:
+            hole_at = expected
         expected = max(expected, segment.base_offset)
         if expected > loaded.log_start_offset:
             snapshots.take_missing(producers, expected)
@@ -335,6 +338,7 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
         checked_bytes=checked_bytes,
         truncated_bytes=truncated_bytes,
         removed_segments=loaded.recovered.segments - len(segments),
+        hole_at=hole_at,
     )
 
 

@@ -212,16 +212,22 @@ class PartitionPromises:
             self.require(let_go, f"starts at {start}, and nobody let {sent} go")
 
     def _check_last_values(self, contents: Contents) -> None:
-        """Of each key the last value is there; a tombstone may be gone, with all before it."""
+        """Of each key the last value is there; a tombstone may be gone, with all before it.
+        So may one that nobody was told the offset of (acks=0, or its answer was lost)."""
         there = {record.offset: record for record in contents.records}
         last_there = {record.key: record.offset for record in contents.records}
         last_known: dict[bytes | None, Sent] = {}
         for offset in sorted(self.known):
             if contents.log_start_offset <= offset < contents.end_offset:
                 last_known[self.known[offset].key] = self.known[offset]
+        unplaced = {
+            sent.key: number  # the last one, as numbers ascend
+            for number, sent in self.sent.items()
+            if sent.value is None and sent.offset is None and not sent.is_refused
+        }
         for key, sent in last_known.items():
             assert sent.offset is not None, sent
-            if sent.offset in there or key is None:
+            if sent.offset in there or key is None or unplaced.get(key, -1) > sent.number:
                 continue
             self.require(sent.value is None, f"the last value of {key!r} is gone: {sent}")
             older = last_there.get(key)

@@ -1,6 +1,7 @@
 """All logs of a node: load, create, move, fail, close."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -47,10 +48,12 @@ class Machine:
         )
 
     def started(
-        self, is_stray: Callable[..., bool] = lambda topic_partition, topic_id: False
+        self,
+        is_stray: Callable[..., bool] = lambda topic_partition, topic_id: False,
+        config: LogConfig = CONFIG,
     ) -> LogDirectories:
         logs = self.directories()
-        logs.load(lambda topic: CONFIG, is_stray)
+        logs.load(lambda topic: config, is_stray)
         return logs
 
     def stop(self, logs: LogDirectories, broker_epoch: int = 7) -> None:
@@ -444,6 +447,30 @@ def test_a_copy_of_an_older_topic_of_that_name_is_dropped(machine: Machine) -> N
     machine.clock.settle()
     assert again.path_of(_get(again)) != target
     assert again.in_directory(target) == []
+    assert offsets(_get(again)) == [0, 1, 2]
+
+
+def test_records_that_a_copy_lost_are_copied_again(machine: Machine) -> None:
+    """A hole between two segments of a compacted copy: the cleaner's, or a power cut took
+    the end of the first one. The original knows."""
+    compacted = replace(CONFIG, cleanup_policy=frozenset({"compact"}))
+    logs = machine.started(config=compacted)
+    log = logs.get_or_create(ORDERS, TOPIC_ID, compacted)
+    for _ in range(3):
+        append(log)
+    first = machine.disk.read_file(f"{log.directory}/00000000000000000000.log")[: log.size // 3]
+    target = _other(logs, log)
+    logs.move(ORDERS, target)
+    ((future, _),) = logs.in_directory(target)
+    machine.kill()
+    machine.disk.write_file(f"{future.directory}/00000000000000000000.log", first)
+    machine.disk.write_file(f"{future.directory}/00000000000000000003.log", b"")
+    machine.disk.write_file(
+        f"{future.directory}/partition.metadata", encode_partition_metadata(TOPIC_ID)
+    )
+    again = machine.started(config=compacted)
+    machine.clock.settle()
+    assert again.path_of(_get(again)) == target
     assert offsets(_get(again)) == [0, 1, 2]
 
 

@@ -252,3 +252,15 @@ def test_timestamps_are_the_brokers_business_where_it_stamps_them() -> None:
         else:
             with pytest.raises(BrokenPromise, match="was sent as"):
                 promises.recovered(contents, Death.KILLED, NOW)
+
+
+def test_a_tombstone_that_nobody_saw_may_have_taken_the_last_value() -> None:
+    """Sent with acks=0, it was appended, did its work, and went."""
+    promises = _promises(cleanup_policy="compact")
+    batch = _send(promises, "a", "b")
+    promises.acknowledged(batch, 0)
+    gone = _contents(batch[1], end=3)
+    with pytest.raises(BrokenPromise, match="the last value"):
+        promises.recovered(gone, Death.KILLED, NOW)
+    _send(promises, "a", value=None)
+    promises.recovered(gone, Death.KILLED, NOW)
