@@ -46,6 +46,7 @@ class Results:
             self.rows[row] = {
                 "when": time.strftime("%Y-%m-%d", time.gmtime()),
                 "revision": revision,
+                "nice": os.nice(0),
                 "rounds": found,
                 "failures": measured.failures.get(row, {}),
             }
@@ -85,7 +86,10 @@ class Results:
                 lines.append("| " + " | ".join(cells) + " |")
         for row in rows:
             if (busy := self._others(row)) > _QUIET:
-                lines += ["", f"*{row.title}:* other work used {busy:.1f} cores meanwhile."]
+                nice = self.rows[row.id]["nice"]
+                first = f", the bench before it (nice {nice})" if nice < 0 else ""
+                line = f"other work used up to {busy:.1f} of the cores meanwhile{first}."
+                lines += ["", f"*{row.title}:* {line}"]
             if row.note:
                 lines += ["", f"*{row.title}:* {row.note}"]
             for target, why in self.rows[row.id]["failures"].items():
