@@ -418,6 +418,8 @@ class MetadataQuorum:
         self._snapshotting.applied(size)
         if not self._replay.is_loaded:
             return
+        if size == 0:
+            self._snapshotting.replayed(self._snapshot_if_due)
         while self._waiting and self._waiting[0][0] <= next_offset:
             self._waiting.popleft()[1](None)
         role = self._quorum.role
@@ -433,7 +435,8 @@ class MetadataQuorum:
         self._snapshot_if_due()
 
     def _snapshot_if_due(self) -> None:
-        if self._snapshotting.is_due() and not self.image.is_in_transaction:
+        is_due = self._snapshotting.is_due() and not self._is_closed
+        if is_due and not self.image.is_in_transaction:
             end_offset = self.image.offset + 1
             self._snapshotting.begin(self.image, *self._history.at(end_offset))
 

@@ -21,7 +21,7 @@ from kafkapy.kraft.records import (
 )
 from kafkapy.kraft.slices import RECORDS_PER_SLICE
 from kafkapy.kraft.snapshot_file import SnapshotId
-from kafkapy.kraft.snapshotting import SnapshotSettings
+from kafkapy.kraft.snapshotting import LONG_REPLAY_BYTES, SETTLE_MS, SnapshotSettings
 from kafkapy.kraft.uuids import new_uuid
 from kafkapy.kraft.voters import ReplicaKey, VoterAddress, parse_voters
 from kafkapy.sim.rng import SimRng
@@ -384,6 +384,21 @@ def test_a_snapshot_is_taken_after_an_hour_with_anything_new() -> None:
     node.append()
     world.clock.settle()
     assert node.quorum.log.latest_snapshot == SnapshotId(13, 1)
+
+
+def test_a_start_that_replayed_a_lot_takes_a_snapshot_for_the_next_one() -> None:
+    world = formatted()
+    node = world.node().start()
+    node.append(*(config("x" * 1000) for _ in range(LONG_REPLAY_BYTES // 1000)))
+    world.clock.settle()
+    node.close()
+    again = world.node().start()
+    assert again.quorum.log.latest_snapshot == SnapshotId(0, 0)
+    world.clock.advance(SETTLE_MS)
+    world.clock.settle()
+    latest = again.quorum.log.latest_snapshot
+    assert latest is not None
+    assert latest.end_offset == again.quorum.image.offset + 1
 
 
 def test_the_image_is_the_same_object_for_ever() -> None:

@@ -3,7 +3,12 @@ from kafkapy.kraft.image import MetadataImage
 from kafkapy.kraft.records import FeatureLevelRecord, TopicRecord
 from kafkapy.kraft.snapshot_file import SnapshotId, read_snapshot
 from kafkapy.kraft.snapshots import Snapshots
-from kafkapy.kraft.snapshotting import SnapshotSettings, Snapshotting
+from kafkapy.kraft.snapshotting import (
+    LONG_REPLAY_BYTES,
+    SETTLE_MS,
+    SnapshotSettings,
+    Snapshotting,
+)
 from kafkapy.kraft.uuids import new_uuid
 from kafkapy.kraft.voters import VoterSet
 from kafkapy.sim.rng import SimRng
@@ -47,6 +52,29 @@ def test_it_is_due_after_enough_time_with_anything_new() -> None:
     assert not kit.snapshotting.is_due()
     kit.snapshotting.applied(1)
     assert kit.snapshotting.is_due()
+
+
+def test_after_a_long_replay_one_is_due_once_the_start_has_settled() -> None:
+    kit = Kit(SnapshotSettings(max_interval_ms=0))
+    looked: list[bool] = []
+    kit.snapshotting.applied(LONG_REPLAY_BYTES)
+    kit.snapshotting.replayed(lambda: looked.append(kit.snapshotting.is_due()))
+    kit.world.clock.advance(SETTLE_MS - 1)
+    assert (looked, kit.snapshotting.is_due()) == ([], False)
+    kit.world.clock.advance(1)
+    assert looked == [True]
+    kit.begin()
+    kit.world.clock.settle()
+    kit.snapshotting.applied(1)
+    assert not kit.snapshotting.is_due()
+
+
+def test_a_short_replay_is_no_reason() -> None:
+    kit = Kit(SnapshotSettings(max_interval_ms=0))
+    kit.snapshotting.applied(LONG_REPLAY_BYTES - 1)
+    kit.snapshotting.replayed(lambda: None)
+    kit.world.clock.advance(10 * SETTLE_MS)
+    assert not kit.snapshotting.is_due()
 
 
 def test_the_image_may_change_while_it_is_written() -> None:
