@@ -149,7 +149,7 @@ def main() -> None:
         commits = commits.where(F.col("topic") == topic)
         rates, lags = throughput(records), lag(records, commits)
         rates.orderBy("second").show(5)
-        lags.orderBy("second", "group").show(10)
+        lags.orderBy("second", "group").show(10, truncate=False)
         plot(rates, lags, run.out / "lag.png")
         print(f"{run.out / 'lag.png'}")
 
