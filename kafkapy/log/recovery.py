@@ -138,7 +138,17 @@ def load(opening: Opening) -> Loaded:
     )
     snapshots.remove_above(loaded.log_end_offset)
     snapshots.remove_strays(segment.base_offset for segment in loaded.segments)
+    if not loaded.segments.size:
+        _drop_what_is_read_again(loaded)
     return loaded
+
+
+def _drop_what_is_read_again(loaded: Loaded) -> None:
+    """Of an empty log, what was read to recover it is read again should anybody ask: most of
+    ten thousand partitions may be empty."""
+    loaded.producers = None
+    if loaded.epochs is not None and loaded.epochs.is_saved:
+        loaded.epochs = None
 
 
 def load_producers(
