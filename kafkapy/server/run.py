@@ -39,6 +39,9 @@ _IDLE_CHECK_SECONDS: Final = 30.0
 _MAX_OPEN_FILES: Final = 2048
 _FEW_CONNECTIONS: Final = 2048
 _MANY: Final = 1 << 20
+# Kafka's default of 50 goes with a thread that does nothing but accept. Who finds the queue
+# full tries again after a second.
+_LEAST_BACKLOG: Final = 1024
 
 
 class CannotListen(Exception):
@@ -226,7 +229,8 @@ class Shell:
 
 def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
     try:
-        return listen(endpoint.host, endpoint.port, config.socket_listen_backlog_size)
+        backlog = max(config.socket_listen_backlog_size, _LEAST_BACKLOG)
+        return listen(endpoint.host, endpoint.port, backlog)
     except OSError as failed:
         where = f"{endpoint.host or '*'}:{endpoint.port}"
         raise CannotListen(
