@@ -168,7 +168,7 @@ final class RecordTests {
         Session.done(s.producer().send(
             new ProducerRecord<>(s.topic, 0, past, null, Session.bytes("v"))));
         ConsumerRecord<byte[], byte[]> got = Session.read(s.reader(), 1).get(0);
-        Session.same("1234567890 " + TimestampType.CREATE_TIME,
+        Session.same(past + " " + TimestampType.CREATE_TIME,
             got.timestamp() + " " + got.timestampType());
         Session other = new Session(s.broker, s.topic + "-append");
         try (other) {
