@@ -101,7 +101,7 @@ class Wire:
         answer = self.ask(ApiKey.CREATE_TOPICS, 5, body)
         if (error := answer.topics[0].error_code) != 0:
             raise RuntimeError(f"topic {name} of {partitions} partitions: error {error}")
-        self._wait_for_leader(name, partitions - 1)
+        self._wait_for_leaders(name, partitions)
 
     def delete_topics(self, names: Sequence[str]) -> None:
         body = {"topic_names": list(names), "timeout": 60_000}
@@ -116,15 +116,22 @@ class Wire:
         error: int = struct.unpack_from(">h", answer, produce_error_at(topic) - 4)[0]
         return error
 
-    def _wait_for_leader(self, name: str, partition: int) -> None:
+    def _wait_for_leaders(self, name: str, partitions: int) -> None:
         """Apache Kafka answers CreateTopics before its own broker leads all partitions."""
-        row = {"partition_index": partition, "current_leader_epoch": -1, "timestamp": -1}
-        topics = [{"name": name, "partitions": [row]}]
+        rows = [
+            {"partition_index": each, "current_leader_epoch": -1, "timestamp": -1}
+            for each in range(partitions)
+        ]
+        topics = [{"name": name, "partitions": rows}]
         body = {"replica_id": -1, "isolation_level": 0, "topics": topics}
         ends = time.monotonic() + _LEADER_PATIENCE_S
-        while self.ask(ApiKey.LIST_OFFSETS, 5, body).topics[0].partitions[0].error_code != 0:
+        while without := [
+            each.partition_index
+            for each in self.ask(ApiKey.LIST_OFFSETS, 5, body).topics[0].partitions
+            if each.error_code != 0
+        ]:
             if time.monotonic() > ends:
-                raise RuntimeError(f"{name}-{partition} has no leader")
+                raise RuntimeError(f"{name}: partitions {without[:10]} have no leader")
             time.sleep(0.05)
 
     def _receive(self, size: int) -> bytes:
