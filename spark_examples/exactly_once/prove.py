@@ -1,7 +1,7 @@
 """Kill the job, then the broker, in the middle of their work: the result is exact all the same.
 
     clicks    half of them, a quarter ......................... a quarter, the last one
-    job       start .. kill -9 (a batch is open), start ................. caught up
+    job       start .. kill -9 (a batch is half written), start ......... caught up
     broker    .............................. kill -9 (a batch is open), start
 
 Clicks are on their way while the broker is down, and one in five is sent twice. In the end
@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from compat_tests.targets import KAFKAPY, TARGETS, Server, server
-from compat_tests.waiting import wait_for
+from compat_tests.waiting import NeverHappened, wait_for
 from spark_examples.clicks import Click, ClickProducer, new_topic, random_clicks
 from spark_examples.exactly_once.revenue import LATENESS, revenue, unpacked
 from spark_examples.session import spark_session
@@ -65,11 +65,19 @@ class Progress:
         self.records: list[tuple[float, int]] = []
         self.kills: list[tuple[float, str]] = []
 
-    def is_inside_batch(self, at_least: int) -> bool:
-        """Offsets of a batch are planned and the batch is not committed."""
+    def open_batch(self) -> int:
+        """The batch whose offsets are planned and that is not committed, or -1."""
         self.look()
         planned = self._last("offsets")
-        return planned >= at_least and planned > self._last("commits")
+        return planned if planned > self._last("commits") else -1
+
+    def is_inside_batch(self, at_least: int) -> bool:
+        return self.open_batch() >= at_least
+
+    def has_written(self, parquet: Path, at_least: int) -> bool:
+        """Such a batch has its Parquet, and is not committed: it will be written again."""
+        batch = self.open_batch()
+        return batch >= at_least and (parquet / f"batch={batch}" / "_SUCCESS").exists()
 
     def look(self) -> int:
         """Records in committed batches."""
@@ -104,11 +112,13 @@ def prove(spark: SparkSession, kafka: Server, out: Path) -> Proof:
     producer.send(source, sent[:half], partitions=2)
     producer.flush()
     with _job(kafka.bootstrap, source, sink, out):
-        _wait_for_batch(2, progress)
+        written = partial(progress.has_written, out / "revenue", 2)
+        wait_for("a batch is in Parquet only", written, timeout_s=_PATIENCE_S, every_s=0.002)
     progress.killed("job")
     producer.send(source, sent[half : half + quarter], partitions=2)
-    with _job(kafka.bootstrap, source, sink, out) as job:
-        _wait_for_batch(5, progress)
+    with _job(kafka.bootstrap, source, sink, out):
+        inside = partial(progress.is_inside_batch, 5)
+        wait_for("a batch is open", inside, timeout_s=_PATIENCE_S, every_s=0.005)
         kafka.stop(how=signal.SIGKILL)
         progress.killed("broker")
         producer.send(source, sent[half + quarter :], partitions=2)
@@ -116,25 +126,17 @@ def prove(spark: SparkSession, kafka: Server, out: Path) -> Proof:
         producer.send(source, [last])  # closes all the minutes before it
         producer.flush()
         count = len(sent) + 1
+        wait_for("every record is counted", lambda: progress.look() == count, timeout_s=_PATIENCE_S)
         expected = _by_batch(spark, kafka.bootstrap, source)
-
-        def caught_up() -> bool:
-            assert job.poll() is None, (out / "job.log").read_text()[-3000:]
-            return progress.look() == count and len(_parquet(spark, out)) >= len(expected)
-
-        wait_for("the job catches up", caught_up, timeout_s=_PATIENCE_S, every_s=0.3)
+        # The minutes that the last click closed come with one more batch, without records.
+        written = partial(_has_rows, spark, out, len(expected))
+        wait_for("every minute is written", written, timeout_s=_PATIENCE_S, every_s=0.3)
     _plot(progress, out / "progress.png")
     return _compare(spark, kafka.bootstrap, sink, out, expected, count)
 
 
-def _wait_for_batch(number: int, progress: Progress) -> None:
-    """Until the job is in the middle of that batch, or of a later one."""
-    inside = partial(progress.is_inside_batch, number)
-    wait_for(f"batch {number} is open", inside, timeout_s=_PATIENCE_S, every_s=0.005)
-
-
 @contextmanager
-def _job(bootstrap: str, source: str, sink: str, out: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def _job(bootstrap: str, source: str, sink: str, out: Path) -> Iterator[None]:
     """The job as a process of its own, killed at the end of the block: Python and its JVM."""
     command = [sys.executable, "-m", "spark_examples.exactly_once.revenue"]
     command += ["--bootstrap", bootstrap, "--source", source, "--sink", sink, "--out", str(out)]
@@ -143,7 +145,10 @@ def _job(bootstrap: str, source: str, sink: str, out: Path) -> Iterator["subproc
             command, cwd=_ROOT, stdout=log, stderr=log, env=_environment(), start_new_session=True
         )
     try:
-        yield job
+        yield
+    except NeverHappened as failure:
+        failure.add_note((out / "job.log").read_text()[-3000:])
+        raise
     finally:
         os.killpg(job.pid, signal.SIGKILL)
         job.wait()
@@ -176,6 +181,10 @@ def _by_batch(spark: SparkSession, bootstrap: str, source: str) -> list[Row]:
 def _parquet(spark: SparkSession, out: Path) -> list[Row]:
     batches = [str(each.parent) for each in (out / "revenue").glob("*/_SUCCESS")]
     return _sorted(spark.read.parquet(*batches)) if batches else []
+
+
+def _has_rows(spark: SparkSession, out: Path, count: int) -> bool:
+    return len(_parquet(spark, out)) >= count
 
 
 def _compare(

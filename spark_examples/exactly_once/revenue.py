@@ -21,7 +21,7 @@ from pyspark.sql.streaming import StreamingQuery
 from spark_examples.session import click, spark_session
 
 # A click may come this much later than later ones, and so may its second copy.
-LATENESS = "5 minutes"
+LATENESS = "1 minute"
 
 
 def unpacked(records: DataFrame) -> DataFrame:

@@ -11,18 +11,24 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from matplotlib.dates import DateFormatter
 from matplotlib.figure import Figure
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from compat_tests.waiting import wait_for
 from spark_examples.clicks import ClickProducer, new_topic, random_clicks
 from spark_examples.command import example
 from spark_examples.lag.offset_commits import offset_commits
 
 _PARTITIONS = 2
+_COORDINATOR_IS_COMING = {
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+}
 
 Line = tuple[str, tuple[list[datetime], list[int]]]
 
@@ -134,7 +140,18 @@ def play(
 
 def _commit(consumer: Consumer, topic: str, ends: Sequence[int]) -> None:
     offsets = [TopicPartition(topic, partition, end) for partition, end in enumerate(ends)]
-    consumer.commit(offsets=offsets, asynchronous=False)
+
+    def is_committed() -> bool:
+        try:
+            consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as failed:
+            # The first commit of all creates `__consumer_offsets`, which takes a moment.
+            if failed.args[0].code() not in _COORDINATOR_IS_COMING:
+                raise
+            return False
+        return True
+
+    wait_for("the coordinator takes a commit", is_committed)
 
 
 def main() -> None:
