@@ -1,71 +1,12 @@
 """All logs of a node: load, create, move, fail, close."""
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
 
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.core.seams import Callback
 from kafkapy.log.config import LogConfig
-from kafkapy.log.directories import DirectorySettings, LogDirectories
-from kafkapy.log.partition_log import PartitionLog
-from kafkapy.log.partition_metadata import encode_partition_metadata
-from kafkapy.sim.clock import SimClock
-from kafkapy.sim.disk import SimDisk
-from kafkapy.sim.journal import RecordingJournal, Trace
-from kafkapy.sim.rng import SimRng
-from tests.log.support import ORDERS, TOPIC_ID, append, batch, offsets
-
-A, B = "/a", "/b"
-PAYMENTS = TopicPartition("payments", 3)
-CONFIG = LogConfig(retention_ms=-1, file_delete_delay_ms=1000)
-
-
-class Machine:
-    """A disk with two log directories, and the node's lives on it."""
-
-    def __init__(self) -> None:
-        self.clock = SimClock()
-        self.rng = SimRng(1)
-        self.disk = SimDisk(self.clock.now)
-        self.journal = RecordingJournal(Trace(self.clock))
-        for path in (A, B):
-            self.disk.make_directory(path)
-        self.disk.flush_directory("/")
-        self.ids = {A: self.rng.uuid(), B: self.rng.uuid()}
-
-    def directories(self, **options: str) -> LogDirectories:
-        return LogDirectories(
-            self.disk,
-            self.clock,
-            self.rng,
-            self.journal,
-            self.ids,
-            DirectorySettings(),
-            failed=options or None,
-        )
-
-    def started(
-        self,
-        is_stray: Callable[..., bool] = lambda topic_partition, topic_id: False,
-        config: LogConfig = CONFIG,
-    ) -> LogDirectories:
-        logs = self.directories()
-        logs.load(lambda topic: config, is_stray)
-        return logs
-
-    def stop(self, logs: LogDirectories, broker_epoch: int = 7) -> None:
-        stopped: list[bool] = []
-        logs.close(broker_epoch, lambda: stopped.append(True))
-        self.clock.run_until(lambda: bool(stopped), 10_000)
-        assert stopped == [True]
-        self.clock.forget_all()
-
-    def kill(self) -> None:
-        self.disk.kill()
-        self.clock.forget_all()
+from tests.log.machine import CONFIG, PAYMENTS, A, B, Machine, create, get
+from tests.log.support import ORDERS, TOPIC_ID, append, offsets
 
 
 @pytest.fixture
@@ -73,22 +14,12 @@ def machine() -> Machine:
     return Machine()
 
 
-def _create(logs: LogDirectories, topic_partition: TopicPartition = ORDERS) -> PartitionLog:
-    return logs.get_or_create(topic_partition, TOPIC_ID, CONFIG)
-
-
-def _get(logs: LogDirectories, topic_partition: TopicPartition = ORDERS) -> PartitionLog:
-    log = logs.get(topic_partition)
-    assert log is not None
-    return log
-
-
 # -- lives
 
 
 def test_after_a_clean_stop_everything_is_believed(machine: Machine) -> None:
     logs = machine.started()
-    log = _create(logs)
+    log = create(logs)
     append(log, 5)
     log.advance_high_watermark(3)
     path = logs.path_of(log)
@@ -101,7 +32,7 @@ def test_after_a_clean_stop_everything_is_believed(machine: Machine) -> None:
     )
     again = machine.started()
     assert again.previous_broker_epoch == 7
-    log = _get(again)
+    log = get(again)
     assert (log.log_end_offset, log.high_watermark) == (5, 3)
     assert log.recovered.checked_segments == 0
     assert not machine.disk.exists(f"{path}/.kafka_cleanshutdown")
@@ -109,29 +40,29 @@ def test_after_a_clean_stop_everything_is_believed(machine: Machine) -> None:
 
 def test_after_a_kill_logs_are_checked(machine: Machine) -> None:
     logs = machine.started()
-    append(_create(logs), 5)
+    append(create(logs), 5)
     machine.kill()
     again = machine.started()
     assert again.previous_broker_epoch == -1
-    assert offsets(_get(again)) == [0, 1, 2, 3, 4]
-    assert _get(again).recovered.checked_segments == 1
+    assert offsets(get(again)) == [0, 1, 2, 3, 4]
+    assert get(again).recovered.checked_segments == 1
 
 
 def test_after_the_power_went_nothing_that_was_flushed_is_lost(machine: Machine) -> None:
     logs = machine.started()
-    log = _create(logs)
+    log = create(logs)
     append(log, 5)
     log.flush(lambda _: None)
     machine.disk.crash(machine.rng)
     machine.clock.forget_all()
-    assert offsets(_get(machine.started())) == [0, 1, 2, 3, 4]
+    assert offsets(get(machine.started())) == [0, 1, 2, 3, 4]
 
 
 def test_the_recovery_point_of_a_clean_stop_does_not_outlive_it(machine: Machine) -> None:
     """It may be where a later segment begins; see PartitionLog.recovery_point."""
     logs = machine.started()
-    append(_create(logs), 5)
-    path = logs.path_of(_get(logs))
+    append(create(logs), 5)
+    path = logs.path_of(get(logs))
     machine.stop(logs)
     machine.started()
     checkpoint = machine.disk.read_file(f"{path}/recovery-point-offset-checkpoint")
@@ -157,7 +88,7 @@ def test_directories_that_disagree_about_the_epoch_know_none(machine: Machine) -
 
 def test_the_log_start_survives_a_stop(machine: Machine) -> None:
     logs = machine.started()
-    log = _create(logs)
+    log = create(logs)
     append(log, 3)
     append(log, 3)
     log.advance_high_watermark(6)
@@ -165,12 +96,12 @@ def test_the_log_start_survives_a_stop(machine: Machine) -> None:
     path = logs.path_of(log)
     machine.stop(logs)
     assert machine.disk.read_file(f"{path}/log-start-offset-checkpoint") == b"0\n1\norders 0 4\n"
-    assert _get(machine.started()).log_start_offset == 4
+    assert get(machine.started()).log_start_offset == 4
 
 
 def test_a_bad_checkpoint_takes_its_directory_offline_alone(machine: Machine) -> None:
     logs = machine.started()
-    kept = next(tp for tp in (ORDERS, PAYMENTS) if logs.path_of(_create(logs, tp)) == B)
+    kept = next(tp for tp in (ORDERS, PAYMENTS) if logs.path_of(create(logs, tp)) == B)
     machine.kill()
     machine.disk.write_file(f"{A}/recovery-point-offset-checkpoint", b"garbage")
     again = machine.started()
@@ -182,7 +113,7 @@ def test_a_bad_checkpoint_takes_its_directory_offline_alone(machine: Machine) ->
 def test_loading_gives_way_after_every_hundred_logs(machine: Machine) -> None:
     logs = machine.started()
     for i in range(250):
-        _create(logs, TopicPartition("many", i))
+        create(logs, TopicPartition("many", i))
     machine.stop(logs)
     again = machine.directories()
     slices = again.load_slices(lambda topic: CONFIG, lambda *_: False)
@@ -209,15 +140,15 @@ def test_other_things_in_a_directory_are_left_alone(machine: Machine) -> None:
 
 def test_new_logs_go_where_the_fewest_are(machine: Machine) -> None:
     logs = machine.started()
-    paths = [logs.path_of(_create(logs, TopicPartition("t", i))) for i in range(6)]
+    paths = [logs.path_of(create(logs, TopicPartition("t", i))) for i in range(6)]
     assert sorted(paths) == [A, A, A, B, B, B]
-    assert logs.directory_id_of(_get(logs, TopicPartition("t", 0))) in machine.ids.values()
+    assert logs.directory_id_of(get(logs, TopicPartition("t", 0))) in machine.ids.values()
     assert len(logs.in_directory(A)) == 3
 
 
 def test_the_same_log_is_there_only_once(machine: Machine) -> None:
     logs = machine.started()
-    assert _create(logs) is _create(logs)
+    assert create(logs) is create(logs)
     with pytest.raises(Refused) as refused:
         logs.get_or_create(ORDERS, machine.rng.uuid(), CONFIG)
     assert refused.value.code is ErrorCode.INCONSISTENT_TOPIC_ID
@@ -225,7 +156,7 @@ def test_the_same_log_is_there_only_once(machine: Machine) -> None:
 
 def test_a_deleted_log_is_out_of_sight_at_once_and_removed_later(machine: Machine) -> None:
     logs = machine.started()
-    log = _create(logs)
+    log = create(logs)
     append(log, 5)
     path = logs.path_of(log)
     logs.delete(ORDERS)
@@ -239,7 +170,7 @@ def test_a_deleted_log_is_out_of_sight_at_once_and_removed_later(machine: Machin
 
 def test_what_was_deleted_before_a_stop_is_removed_after_the_start(machine: Machine) -> None:
     logs = machine.started()
-    _create(logs)
+    create(logs)
     logs.delete(ORDERS)
     machine.kill()
     machine.started()
@@ -249,8 +180,8 @@ def test_what_was_deleted_before_a_stop_is_removed_after_the_start(machine: Mach
 
 def test_logs_the_metadata_does_not_know_are_put_aside(machine: Machine) -> None:
     logs = machine.started()
-    append(_create(logs), 5)
-    _create(logs, PAYMENTS)
+    append(create(logs), 5)
+    create(logs, PAYMENTS)
     machine.stop(logs)
     again = machine.started(lambda topic_partition, topic_id: topic_partition == ORDERS)
     assert again.get(ORDERS) is None
@@ -261,7 +192,7 @@ def test_logs_the_metadata_does_not_know_are_put_aside(machine: Machine) -> None
 
 def test_settings_change_in_place(machine: Machine) -> None:
     logs = machine.started()
-    log = _create(logs)
+    log = create(logs)
     changed = LogConfig(retention_ms=5)
     logs.reconfigure(ORDERS, changed)
     assert log.config is changed
@@ -272,9 +203,9 @@ def test_settings_change_in_place(machine: Machine) -> None:
 
 def test_a_failed_directory_takes_its_logs_with_it(machine: Machine) -> None:
     logs = machine.started()
-    _create(logs, ORDERS)
-    _create(logs, PAYMENTS)
-    path = logs.path_of(_get(logs, ORDERS))
+    create(logs, ORDERS)
+    create(logs, PAYMENTS)
+    path = logs.path_of(get(logs, ORDERS))
     assert logs.fail(DiskFailed(f"{path}/orders-0/x.log", "bad sector")) == path
     assert logs.fail(DiskFailed(f"{path}/orders-0/x.log", "bad sector")) is None
     assert logs.is_offline(ORDERS)
@@ -284,9 +215,9 @@ def test_a_failed_directory_takes_its_logs_with_it(machine: Machine) -> None:
     assert logs.get(PAYMENTS) is not None
     assert logs.in_directory(path) == []
     with pytest.raises(Refused) as refused:
-        _create(logs, ORDERS)
+        create(logs, ORDERS)
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-    assert logs.path_of(_create(logs, TopicPartition("new", 0))) != path
+    assert logs.path_of(create(logs, TopicPartition("new", 0))) != path
 
 
 def test_an_old_partition_that_may_be_offline_is_not_made_anew(machine: Machine) -> None:
@@ -307,7 +238,7 @@ def test_what_fails_in_the_background_is_told(machine: Machine) -> None:
         logs.fail(error)
 
     logs.on_failed = failed
-    log = _create(logs)
+    log = create(logs)
     append(log)
     machine.disk.fail("flush", in_path=".log", cause="bad sector")
     log.roll()
@@ -318,8 +249,8 @@ def test_what_fails_in_the_background_is_told(machine: Machine) -> None:
 def test_a_failed_directory_gets_no_mark_at_the_stop(machine: Machine) -> None:
     logs = machine.started()
     for topic_partition in (ORDERS, PAYMENTS):
-        append(_create(logs, topic_partition))
-    path = logs.path_of(_get(logs, ORDERS))
+        append(create(logs, topic_partition))
+    path = logs.path_of(get(logs, ORDERS))
     machine.disk.fail("flush", in_path=f"{path}/orders-0")
     machine.stop(logs)
     assert not machine.disk.exists(f"{path}/.kafka_cleanshutdown")
@@ -333,206 +264,9 @@ def test_with_all_directories_gone_nothing_can_be_made(machine: Machine) -> None
     for path in (A, B):
         logs.fail(DiskFailed(path, "gone"))
     with pytest.raises(Refused) as refused:
-        _create(logs)
+        create(logs)
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     machine.stop(logs)
-
-
-# -- moving
-
-
-def _other(logs: LogDirectories, log: PartitionLog) -> str:
-    return B if logs.path_of(log) == A else A
-
-
-def test_a_move_copies_all_and_takes_over(machine: Machine) -> None:
-    logs = machine.started()
-    log = _create(logs)
-    for epoch in range(5):
-        append(log, 3, leader_epoch=epoch)
-    log.advance_high_watermark(12)
-    log.advance_log_start_offset(4)
-    source, target = logs.path_of(log), _other(logs, log)
-    moved: list[PartitionLog] = []
-    logs.on_moved = lambda _, new: moved.append(new)
-    logs.move(ORDERS, target)
-    assert [is_future for _, is_future in logs.in_directory(target)] == [True]
-    assert _get(logs) is log
-    machine.clock.settle()
-    new = _get(logs)
-    assert moved == [new]
-    assert logs.path_of(new) == target
-    assert (new.log_start_offset, new.log_end_offset, new.high_watermark) == (4, 15, 12)
-    assert list(new.epochs) == list(log.epochs)
-    assert offsets(new) == offsets_from(4, 15)
-    assert machine.disk.exists(f"{target}/orders-0")
-    assert not machine.disk.exists(f"{source}/orders-0")
-    append(new, 2, leader_epoch=5)
-    machine.stop(logs)
-    assert offsets(_get(machine.started()))[-1] == 16
-
-
-def offsets_from(start: int, end: int) -> list[int]:
-    """The batch of three that holds `start` is read whole."""
-    return list(range(start - start % 3, end))
-
-
-def test_a_move_keeps_up_with_appends_and_truncations(machine: Machine) -> None:
-    logs = machine.started()
-    log = _create(logs)
-    for _ in range(4):
-        append(log, 3)
-    steps: list[Callback] = [
-        lambda: append(log, 3) and None,
-        lambda: log.truncate_to(6),
-        lambda: append(log, 3, leader_epoch=3) and None,
-        lambda: log.truncate_to(3),
-        lambda: append(log, 3, leader_epoch=4) and None,
-    ]
-    logs.move(ORDERS, _other(logs, log))
-    for step in steps:
-        step()
-        machine.clock.step(machine.clock.now())
-        if _get(logs) is not log:
-            break
-    machine.clock.settle()
-    new = _get(logs)
-    assert new is not log
-    assert offsets(new) == list(range(new.log_end_offset))
-
-
-def test_a_move_is_taken_up_again_after_a_stop(machine: Machine) -> None:
-    logs = machine.started()
-    log = _create(logs)
-    append(log, 3)
-    target = _other(logs, log)
-    logs.move(ORDERS, target)
-    machine.kill()
-    again = machine.started()
-    machine.clock.settle()
-    assert again.path_of(_get(again)) == target
-    assert offsets(_get(again)) == [0, 1, 2]
-
-
-def _cut_off_in_a_move(machine: Machine) -> tuple[str, str]:
-    """Killed while "orders" moves; the copy's directory, and where it was going."""
-    logs = machine.started()
-    log = _create(logs)
-    append(log, 3)
-    target = _other(logs, log)
-    logs.move(ORDERS, target)
-    ((future, _),) = logs.in_directory(target)
-    machine.kill()
-    return future.directory, target
-
-
-def test_a_copy_that_does_not_know_whose_it_is_starts_over(machine: Machine) -> None:
-    copy, target = _cut_off_in_a_move(machine)
-    machine.disk.write_file(f"{copy}/00000000000000000000.log", batch(9).tobytes())
-    if machine.disk.exists(f"{copy}/partition.metadata"):
-        machine.disk.remove(f"{copy}/partition.metadata")
-    again = machine.started()
-    machine.clock.settle()
-    assert again.path_of(_get(again)) == target
-    assert _get(again).topic_id == TOPIC_ID
-    assert offsets(_get(again)) == [0, 1, 2]
-
-
-def test_a_copy_of_an_older_topic_of_that_name_is_dropped(machine: Machine) -> None:
-    copy, target = _cut_off_in_a_move(machine)
-    machine.disk.write_file(
-        f"{copy}/partition.metadata", encode_partition_metadata(machine.rng.uuid())
-    )
-    again = machine.started()
-    machine.clock.settle()
-    assert again.path_of(_get(again)) != target
-    assert again.in_directory(target) == []
-    assert offsets(_get(again)) == [0, 1, 2]
-
-
-def test_records_that_a_copy_lost_are_copied_again(machine: Machine) -> None:
-    """A hole between two segments of a compacted copy: the cleaner's, or a power cut took
-    the end of the first one. The original knows."""
-    compacted = replace(CONFIG, cleanup_policy=frozenset({"compact"}))
-    logs = machine.started(config=compacted)
-    log = logs.get_or_create(ORDERS, TOPIC_ID, compacted)
-    for _ in range(3):
-        append(log)
-    first = machine.disk.read_file(f"{log.directory}/00000000000000000000.log")[: log.size // 3]
-    target = _other(logs, log)
-    logs.move(ORDERS, target)
-    ((future, _),) = logs.in_directory(target)
-    machine.kill()
-    machine.disk.write_file(f"{future.directory}/00000000000000000000.log", first)
-    machine.disk.write_file(f"{future.directory}/00000000000000000003.log", b"")
-    machine.disk.write_file(
-        f"{future.directory}/partition.metadata", encode_partition_metadata(TOPIC_ID)
-    )
-    again = machine.started(config=compacted)
-    machine.clock.settle()
-    assert again.path_of(_get(again)) == target
-    assert offsets(_get(again)) == [0, 1, 2]
-
-
-def test_a_move_back_home_ends_the_move(machine: Machine) -> None:
-    logs = machine.started()
-    log = _create(logs)
-    append(log, 3)
-    source, target = logs.path_of(log), _other(logs, log)
-    logs.move(ORDERS, target)
-    logs.move(ORDERS, target)
-    logs.move(ORDERS, source)
-    machine.clock.settle()
-    assert _get(logs) is log
-    assert logs.in_directory(target) == []
-
-
-def test_a_partition_that_is_not_here_yet_is_created_where_it_is_wanted(machine: Machine) -> None:
-    logs = machine.started()
-    logs.move(ORDERS, B)
-    logs.move(PAYMENTS, B)
-    assert logs.path_of(_create(logs, ORDERS)) == B
-    assert logs.path_of(_create(logs, PAYMENTS)) == B
-
-
-def test_a_deleted_log_takes_its_copy_along(machine: Machine) -> None:
-    logs = machine.started()
-    log = _create(logs)
-    append(log, 3)
-    target = _other(logs, log)
-    logs.move(ORDERS, target)
-    logs.delete(ORDERS)
-    machine.clock.settle()
-    assert logs.get(ORDERS) is None
-    assert logs.in_directory(target) == []
-
-
-def test_a_crash_between_the_two_renames_leaves_the_copy(machine: Machine) -> None:
-    logs = machine.started()
-    log = _create(logs)
-    append(log, 3)
-    source = logs.path_of(log)
-    machine.disk.fail("rename", in_path=f"{source}/orders-0")
-    logs.move(ORDERS, _other(logs, log))
-    machine.clock.settle()
-    assert logs.is_offline(source)
-    machine.kill()
-    again = machine.started()
-    assert offsets(_get(again)) == [0, 1, 2]
-    assert len(machine.journal.said("stray log put aside")) == 1
-
-
-def test_a_copy_without_an_original_becomes_the_log(machine: Machine) -> None:
-    logs = machine.started()
-    log = _create(logs)
-    append(log, 3)
-    source, target = logs.path_of(log), _other(logs, log)
-    logs.move(ORDERS, target)
-    machine.clock.step(machine.clock.now())
-    machine.kill()
-    machine.disk.remove_tree(f"{source}/orders-0")
-    again = machine.started()
-    assert again.path_of(_get(again)) == target
 
 
 # -- what is due
@@ -540,7 +274,7 @@ def test_a_copy_without_an_original_becomes_the_log(machine: Machine) -> None:
 
 def test_checkpoints_are_written_when_they_are_due(machine: Machine) -> None:
     logs = machine.started()
-    log = _create(logs)
+    log = create(logs)
     append(log, 3)
     log.advance_high_watermark(3)
     path = logs.path_of(log)
@@ -560,7 +294,7 @@ def test_checkpoints_are_written_when_they_are_due(machine: Machine) -> None:
 
 def test_retention_is_applied_when_it_is_due(machine: Machine) -> None:
     logs = machine.started()
-    log = _create(logs)
+    log = create(logs)
     append(log, timestamp=1)
     log.advance_high_watermark(1)
     logs.reconfigure(ORDERS, LogConfig(retention_ms=1000))
@@ -571,7 +305,7 @@ def test_retention_is_applied_when_it_is_due(machine: Machine) -> None:
 
 def test_a_disk_that_fails_in_a_task_takes_its_directory_offline(machine: Machine) -> None:
     logs = machine.started()
-    log = _create(logs)
+    log = create(logs)
     append(log, timestamp=1)
     log.advance_high_watermark(1)
     logs.reconfigure(ORDERS, LogConfig(retention_ms=1000))
