@@ -222,7 +222,8 @@ def _plot(progress: Progress, picture: Path) -> None:
     axes.step(*zip(*progress.records, strict=True), where="post", label="records counted")
     for at, what in progress.kills:
         axes.axvline(at, color="crimson", linestyle="--")
-        axes.annotate(f" kill -9 {what}", (at, 0.95), xycoords=("data", "axes fraction"))
+        place = ("data", "axes fraction")
+        axes.annotate(f"kill -9 {what} ", (at, 0.94), xycoords=place, ha="right")
     axes.set(
         title="A job, killed, and its broker, killed: records in committed batches",
         xlabel="seconds",
