@@ -13,6 +13,9 @@ from bench.load import kload
 from bench.row import PERCENTILES, Figures, Row
 from bench.run import Run
 
+# A JVM needs a while until it is as fast as it gets; a quick run has less than a row's length.
+_WARM_S = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class AtRate:
@@ -41,7 +44,7 @@ class AtRate:
                 connections=len(into),
                 rate=self.rate,
                 seconds=run.seconds(self.full_seconds),
-                warm_seconds=run.seconds(5),
+                warm_seconds=max(_WARM_S, run.seconds(2 * _WARM_S)),
                 reads=into if self.kind == "e2e" else (),
             )
         spent = costs.figures(found["total"], found["total_seconds"])
