@@ -183,13 +183,16 @@ class Partition:
         self._count_appended()
         return info
 
-    def append_plain(self, batch: memoryview) -> int | None:
+    def append_plain(self, batch: memoryview, *, may_be_transactional: bool = False) -> int | None:
         """One batch of the plain kind, acknowledged as soon as it is written whatever `acks`
-        is: the offset it got. None, and nothing is appended, where `append` has more to do."""
+        is: the offset it got. None, and nothing is appended, where `append` has more to do.
+        `may_be_transactional`: the request names a transaction."""
         if not self.takes_plain_batches:
             return None
         log = self.log
-        base_offset = log.append_plain(batch, self.leader_epoch)
+        base_offset = log.append_plain(
+            batch, self.leader_epoch, may_be_transactional=may_be_transactional
+        )
         if base_offset is not None:
             log.advance_high_watermark(log.log_end_offset)
             if self.watchers:

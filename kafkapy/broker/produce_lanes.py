@@ -4,11 +4,13 @@ All of a Produce but its correlation id and its records is, from one request to 
 the same bytes: such bytes are a lane. A connection remembers the lanes it has seen, each
 with the partition it leads to and the answer as far as it is always the same.
 
-    | api, version | correlation id | client id, acks, topic, index | size, records | 0 0 0 |
-                                     \\---------- the lane ---------/
+    | api, version | correlation id | client id, transactional id, acks, topic, index | ...
+                                     \\------------------ the lane ------------------/
+    ... size, records | 0 0 0 |
 
 Only requests for one partition go this way, only batches of the plain kind
-(log/plain_batch.py), and only where writing is all that the acknowledgement waits for.
+(log/plain_batch.py), those of a transaction only once it is open in the partition, and only
+where writing is all that the acknowledgement waits for.
 Everything else, every refusal included, is `handlers/produce.py`'s: a lane that cannot
 serve has done nothing, and the request is decoded as if there were no lanes
 (tests/broker/test_produce_lanes.py: the same bytes come back).
@@ -43,12 +45,19 @@ _NO_TIME: Final = -1
 class Lane:
     """One producer's way to one partition."""
 
-    __slots__ = ("_before", "_pack", "_size", "_tail", "partition")
+    __slots__ = ("_before", "_pack", "_size", "_tail", "is_of_transaction", "partition")
 
     def __init__(
-        self, version: int, partition: Partition, name: str | None, topic_id: UUID | None
+        self,
+        version: int,
+        partition: Partition,
+        name: str | None,
+        topic_id: UUID | None,
+        *,
+        is_of_transaction: bool = False,
     ) -> None:
         self.partition = partition
+        self.is_of_transaction = is_of_transaction
         known = 0x0123_4567_89AB_CDEF
         index = partition.topic_partition.partition
         row = ProducedPartition(index, ErrorCode.NONE, known, _NO_TIME, known)
@@ -98,7 +107,9 @@ class ProduceLanes:
         if records is None:
             return None
         try:
-            base_offset = lane.partition.append_plain(records)
+            base_offset = lane.partition.append_plain(
+                records, may_be_transactional=lane.is_of_transaction
+            )
         except Refused:
             return None
         except DiskFailed as failed:
@@ -110,6 +121,11 @@ class ProduceLanes:
         return Call(
             ApiKey.PRODUCE, version, correlation_id, None, None, self._peer, node.clock.now()
         ), answer
+
+    def leads(self, version: int, key: bytes, partition: Partition) -> bool:
+        """Whether the lane is known: every transaction begins outside of it."""
+        lane = self._lanes.get(key)
+        return version == self._version and lane is not None and lane.partition is partition
 
     def add(self, version: int, key: bytes, lane: Lane) -> None:
         if version != self._version or len(self._lanes) >= MOST_LANES:
@@ -131,7 +147,10 @@ def learn(node: "Node", request: memoryview, body_at: int, call: Call) -> None:
     if lanes is None:
         lanes = call.peer.lanes = ProduceLanes(call.peer)
     key = bytes(request[_LANE_AT : body_at + body.records_at])
-    lanes.add(call.version, key, Lane(call.version, partition, name, topic_id))
+    if not lanes.leads(call.version, key, partition):
+        is_of_transaction = body.transactional_id is not None
+        lane = Lane(call.version, partition, name, topic_id, is_of_transaction=is_of_transaction)
+        lanes.add(call.version, key, lane)
 
 
 def _records(request: memoryview, at: int) -> memoryview | None:

@@ -171,18 +171,21 @@ class PartitionLog(LocalLog):
             self.log_start_offset,
         )
 
-    def append_plain(self, batch: memoryview, leader_epoch: int) -> int | None:
-        """`append_as_leader` for one batch of the plain kind in the middle of things: the
-        offset it got. None, and nothing is appended, where there is anything to decide.
-        Only while `config.takes_plain_batches`."""
+    def append_plain(
+        self, batch: memoryview, leader_epoch: int, *, may_be_transactional: bool = False
+    ) -> int | None:
+        """`append_as_leader` for a plain batch in the middle of things, and the offset it got;
+        None where there is anything to decide. Only while `config.takes_plain_batches`."""
         config = self.config
         epochs, producers = self._epochs, self._producers
         if epochs is None or producers is None or epochs.latest != leader_epoch:
             return None
         now = self._clock.now()
         base_offset = self.log_end_offset
-        header = read_plain_batch(batch, config, now, base_offset, leader_epoch)
-        if header is None:
+        header = read_plain_batch(
+            batch, config, now, base_offset, leader_epoch, may_be_transactional
+        )
+        if header is None or (header.is_transactional and not producers.is_amid(header)):
             return None
         segment = self.segments.active
         if not segment.size or self._should_roll(segment, (header,), len(batch), now):

@@ -1,8 +1,9 @@
 """The batch that nearly every client sends nearly always, judged in one go.
 
-Exactly one whole batch, no transaction, no control records, a codec that stays, times
-within the limits, a right CRC: there is nothing to refuse and nothing to change but the
-offset and the epoch in front. Whatever else it is, `validation` says; nothing is refused
+Exactly one whole batch, no control records, a codec that stays, times within the limits, a
+right CRC: there is nothing to refuse and nothing to change but the offset and the epoch in
+front. A batch of a transaction is of the kind where the caller says so: whether it is open
+here is for him to know. Whatever else it is, `validation` says; nothing is refused
 here, and what is taken here `validation` would take with the same bytes
 (tests/log/test_plain_batch.py). It costs a quarter of the long way.
 
@@ -16,7 +17,13 @@ from crc32c import crc32c
 
 from kafkapy.core.time import Instant
 from kafkapy.log.config import LogConfig
-from kafkapy.protocol.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC, BatchHeader
+from kafkapy.protocol.batch import (
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    MAGIC,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+)
 from kafkapy.protocol.compression import Codec
 from kafkapy.protocol.records import SMALLEST_RECORD
 
@@ -35,7 +42,12 @@ _MARKS: Final = {
 
 
 def read_plain_batch(
-    batch: memoryview, config: LogConfig, now: Instant, base_offset: int, leader_epoch: int
+    batch: memoryview,
+    config: LogConfig,
+    now: Instant,
+    base_offset: int,
+    leader_epoch: int,
+    may_be_transactional: bool = False,
 ) -> BatchHeader | None:
     """Its header as it will stand in the log; None if it is not of the plain kind."""
     size = len(batch)
@@ -53,6 +65,8 @@ def read_plain_batch(
         or (sequence < 0 and fields[9] >= 0)
     ):
         return None
+    if may_be_transactional and attributes & TRANSACTIONAL_BIT and fields[9] >= 0:
+        attributes ^= TRANSACTIONAL_BIT
     if not attributes:
         if count * SMALLEST_RECORD > size - HEADER_SIZE or not _first_record_fits(
             batch, size - HEADER_SIZE, count

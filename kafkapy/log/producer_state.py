@@ -392,6 +392,10 @@ class ProducerStates:
             and entry.producer_epoch == producer_epoch
         )
 
+    def is_amid(self, header: BatchHeader) -> bool:
+        """Whether the transaction of this batch is open here."""
+        return self.has_open_transaction(header.producer_id, header.producer_epoch)
+
     def has_late_transaction(self, now: Instant, max_transaction_timeout_ms: int) -> bool:
         """Whether the oldest open transaction has outlived every timeout (a metric)."""
         oldest = next(iter(self._open.values()), None)

@@ -1,9 +1,10 @@
 """Produce requests, v3-13, as a view: records stay where they are, in the frame.
 
 What a producer sends while it is busy, one topic with one partition in a flexible version
-and no transaction, is read here by hand:
+in a transaction or in none, is read here by hand:
 
-    00 | i16 acks | i32 timeout | 02 | name (v13: uuid) | 02 | i32 index | size, records | 00 00 00
+    00 or transactional id | i16 acks | i32 timeout | 02 | name (v13: uuid) | 02 | i32 index
+    | size, records | 00 00 00
 
 Whatever does not look like that, byte for byte, goes to the generated decoder, which also
 judges what is corrupt. Neither copies records: a copy of a 1 MB batch costs ten times
@@ -27,7 +28,8 @@ ProducedTopic = tuple[str | None, UUID | None, list[tuple[int, Records]]]
 _FIRST_FLEXIBLE: Final = 9
 _FIRST_WITH_TOPIC_IDS: Final = 13
 _ONE: Final = 2  # an array of one, in compact form
-# No transactional id, acks, timeout, number of topics, first byte of a name's length.
+# Last byte of a transactional id or of its absence, acks, timeout, number of topics, first
+# byte of a name's length.
 _HEAD: Final = Struct(">BhiBB").unpack_from
 _HEAD_BY_ID: Final = Struct(">BhiB16s").unpack_from
 # Number of partitions, index, three bytes of the records' size; the empty tag sections.
@@ -72,18 +74,24 @@ def decode_produce_request(version: int, body: memoryview | bytes) -> ProduceReq
 
 def _one_partition(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestView | None:
     """None where the request is not of the simple shape."""
-    name = topic_id = None
+    transactional_id = name = topic_id = None
+    start = 0
+    if body[0]:
+        if not 1 < body[0] < 128 or len(body) <= _SHORTEST + body[0]:
+            return None
+        start = body[0] - 1
+        transactional_id = utf_8_decode(body[1 : start + 1], "replace")[0]
     if is_by_id:
-        transaction, acks, timeout_ms, topics, raw_id = _HEAD_BY_ID(body)
+        _, acks, timeout_ms, topics, raw_id = _HEAD_BY_ID(body, start)
         topic_id = read_uuid(raw_id)
-        position = 24
+        position = start + 24
     else:
-        transaction, acks, timeout_ms, topics, name_size = _HEAD(body)
-        position = 8 + name_size
+        _, acks, timeout_ms, topics, name_size = _HEAD(body, start)
+        position = start + 8 + name_size
         if not 1 < name_size < 128 or position + 8 > len(body):
             return None
-        name = utf_8_decode(body[9:position], "replace")[0]
-    if transaction or topics != _ONE:
+        name = utf_8_decode(body[start + 9 : position], "replace")[0]
+    if topics != _ONE:
         return None
     partitions, index, size, more, most = _PARTITION(body, position)
     records_at = position + 5
@@ -99,6 +107,5 @@ def _one_partition(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestVi
     stop = position + size - 1
     if partitions != _ONE or not size or body[stop:] != _NO_TAGS:
         return None
-    return ProduceRequestView(
-        None, acks, timeout_ms, [(name, topic_id, [(index, body[position:stop])])], records_at
-    )
+    topic: ProducedTopic = (name, topic_id, [(index, body[position:stop])])
+    return ProduceRequestView(transactional_id, acks, timeout_ms, [topic], records_at)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from kafkapy.broker.call import Answer, Encoded, Peer
+from kafkapy.broker.call import Answer, Encoded, Later, Peer
 from kafkapy.broker.dispatch import dispatch
 from kafkapy.broker.produce_lanes import MOST_LANES, ProduceLanes
 from kafkapy.core.errors import ErrorCode
@@ -56,12 +56,14 @@ class Kit:
         index: int = 0,
         acks: int = 1,
         correlation_id: int = 7,
+        transactional_id: str | None = None,
     ) -> bytes:
         named: dict[str, Any] = (
             {"topic_id": self.topic_id(topic)} if version >= 13 else {"name": topic}
         )
         partition = {"index": index, "records": batch}
         body = {
+            "transactional_id": transactional_id,
             "acks": acks,
             "timeout": 1000,
             "topic_data": [{**named, "partition_data": [partition]}],
@@ -191,6 +193,97 @@ def test_an_idempotent_producer_keeps_its_order_in_a_lane(kit: Kit) -> None:
         codes.append(offset_of(kit.send(kit.request(batch, 12), busy), 12))
     out_of_order = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
     assert codes == [(0, 0), (0, 2), (0, 4), (0, 4), (0, 2), out_of_order, (0, 6)]
+
+
+class Transactions:
+    """A producer of version 2 of the protocol: Produce 12 adds partitions by itself."""
+
+    def __init__(self, kit: Kit) -> None:
+        self.kit = kit
+        self.connection = peer()
+        # Who looks for the coordinator has its topic made.
+        kit.world.ask(ApiKey.FIND_COORDINATOR, {"key_type": 1, "coordinator_keys": ["mine"]})
+        assert kit.world.node is not None
+        shards = kit.world.node.transactions.shards
+        assert kit.world.clock.run_until(
+            lambda: len(list(shards.active_shards())) == shards.partition_count, 5000
+        )
+        answer = kit.world.ask(
+            ApiKey.INIT_PRODUCER_ID, {"transactional_id": "mine", "transaction_timeout": 5000}
+        )
+        assert answer.error_code == ErrorCode.NONE
+        self.producer_id, self.epoch = int(answer.producer_id), int(answer.producer_epoch)
+
+    def send(self, sequence: int, *, epoch: int | None = None) -> tuple[bool, int]:
+        """Whether a lane served it, and the error."""
+        request = self.request(sequence, self.epoch if epoch is None else epoch)
+        node = self.kit.world.node
+        assert node is not None
+        lanes = self.connection.lanes
+        view = memoryview(request).toreadonly()
+        served = None if lanes is None else lanes.serve(node, view)
+        if served is not None:
+            return True, offset_of(served[1], 12)[0]
+        answer = self.kit.send(request, self.connection)
+        if isinstance(answer, Later):
+            later = answer
+            assert self.kit.world.clock.run_until(lambda: later.is_resolved, 5000)
+            answer = later.answer
+        return False, offset_of(answer, 12)[0]
+
+    def request(self, sequence: int, epoch: int, transactional_id: str | None = "mine") -> bytes:
+        batch = self.kit.batch(
+            producer_id=self.producer_id,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            is_transactional=True,
+        )
+        return self.kit.request(batch, 12, transactional_id=transactional_id)
+
+    def end(self) -> None:
+        answer = self.kit.world.ask(
+            ApiKey.END_TXN,
+            {
+                "transactional_id": "mine",
+                "producer_id": self.producer_id,
+                "producer_epoch": self.epoch,
+                "committed": True,
+            },
+        )
+        assert answer.error_code == ErrorCode.NONE
+        self.epoch = int(answer.producer_epoch)
+
+
+def test_a_transaction_begins_outside_of_its_lane_and_goes_on_in_it(kit: Kit) -> None:
+    mine = Transactions(kit)
+    for _ in range(2):
+        assert [mine.send(sequence) for sequence in (0, 2, 4)] == [
+            (False, ErrorCode.NONE),
+            (True, ErrorCode.NONE),
+            (True, ErrorCode.NONE),
+        ]
+        mine.end()
+    assert kit.log_end() == 2 * (3 * 2 + 1)
+
+
+def test_a_zombie_is_refused_though_its_lane_is_known(kit: Kit) -> None:
+    mine = Transactions(kit)
+    first = mine.epoch
+    mine.send(0)
+    mine.end()
+    mine.send(0)
+    assert mine.send(2, epoch=first) == (False, ErrorCode.INVALID_PRODUCER_EPOCH)
+
+
+def test_a_request_that_names_no_transaction_cannot_add_to_one(kit: Kit) -> None:
+    """The lane of the producer's plain requests is known, and the transaction is open."""
+    mine = Transactions(kit)
+    plainly = kit.request(kit.batch(), 12)
+    kit.send(plainly, mine.connection)
+    assert served_by_lane(kit, plainly, mine.connection)
+    mine.send(0)
+    answer = kit.send(mine.request(2, mine.epoch, transactional_id=None), mine.connection)
+    assert offset_of(answer, 12)[0] == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def test_what_is_wrong_is_refused_as_ever(kit: Kit) -> None:

@@ -20,9 +20,11 @@ HOUR = 3_600_000
 DEFAULTS = LogConfig()
 
 
-def plain(data: bytes, config: LogConfig = DEFAULTS) -> tuple[Any, bytes] | None:
+def plain(
+    data: bytes, config: LogConfig = DEFAULTS, *, may_be_transactional: bool = False
+) -> tuple[Any, bytes] | None:
     view = memoryview(data).toreadonly()
-    header = read_plain_batch(view, config, NOW, 77, 3)
+    header = read_plain_batch(view, config, NOW, 77, 3, may_be_transactional)
     return None if header is None else (header, stamp_of(header) + data[STAMP_SIZE:])
 
 
@@ -84,6 +86,29 @@ def test_what_needs_a_decision_is_not_plain(data: bytes) -> None:
     assert plain(data) is None
 
 
+@pytest.mark.parametrize("codec", list(Codec))
+def test_a_batch_of_a_transaction_is_plain_where_it_is_said_that_it_may_be(codec: Codec) -> None:
+    data = one(codec=codec, is_transactional=True, producer_id=5, producer_epoch=0, base_sequence=0)
+    assert plain(data) is None
+    assert plain(data, may_be_transactional=True) == long_way(data)
+    assert plain(data, may_be_transactional=True) is not None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        one(is_transactional=True, base_sequence=-1),
+        one(is_transactional=True, producer_id=5, producer_epoch=0, base_sequence=-1),
+        build_marker(
+            is_commit=True, coordinator_epoch=0, producer_id=5, producer_epoch=0, timestamp=NOW
+        ),
+    ],
+    ids=["no producer", "no sequence", "a marker"],
+)
+def test_a_transaction_makes_nothing_else_plain(data: bytes) -> None:
+    assert plain(data, may_be_transactional=True) is None
+
+
 @pytest.mark.parametrize("position", range(8, 72))
 def test_a_flipped_bit_is_never_taken_if_the_long_way_refuses_it(position: int) -> None:
     data = bytearray(one(value=b"v" * 300))
@@ -98,14 +123,15 @@ def test_a_flipped_bit_is_never_taken_if_the_long_way_refuses_it(position: int) 
 @given(
     records=st.binary(max_size=300),
     count=st.integers(-1, 40),
-    attributes=st.sampled_from([0, 1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 128, 1 << 14]),
+    attributes=st.sampled_from([0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 32, 48, 64, 128, 1 << 14]),
     delta=st.integers(-1, 1),
     age=st.integers(-2 * HOUR, 2 * HOUR),
+    producer_id=st.sampled_from([-1, 5]),
 )
-@example(records=b"\x0c" + b"\0" * 6, count=1, attributes=0, delta=0, age=0)
-@example(records=b"\x8a\0" + b"\0" * 5, count=1, attributes=0, delta=0, age=0)
+@example(records=b"\x0c" + b"\0" * 6, count=1, attributes=0, delta=0, age=0, producer_id=-1)
+@example(records=b"\x8a\0" + b"\0" * 5, count=1, attributes=0, delta=0, age=0, producer_id=-1)
 def test_whatever_is_in_a_batch_the_plain_way_agrees_with_the_long_one(
-    records: bytes, count: int, attributes: int, delta: int, age: int
+    records: bytes, count: int, attributes: int, delta: int, age: int, producer_id: int
 ) -> None:
     data = pack_batch(
         records,
@@ -115,13 +141,14 @@ def test_whatever_is_in_a_batch_the_plain_way_agrees_with_the_long_one(
         last_offset_delta=max(count - 1 + delta, 0),
         base_timestamp=NOW,
         max_timestamp=NOW + age,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
+        producer_id=producer_id,
+        producer_epoch=min(producer_id, 0),
+        base_sequence=min(producer_id, 0),
         record_count=count,
     )
-    taken = plain(data)
-    assert taken is None or taken == long_way(data)
+    for may_be_transactional in (False, True):
+        taken = plain(data, may_be_transactional=may_be_transactional)
+        assert taken is None or taken == long_way(data)
 
 
 def test_a_batch_above_the_limit_is_not_plain() -> None:

@@ -48,22 +48,40 @@ def expected(version: int, topics: Any, transactional_id: str | None = None) -> 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("size", [0, 1, 61, 126, 127, 128, 16382, 16383, 16384, 2**21 - 1, 2**21])
 @pytest.mark.parametrize("name", ["", "t", "näme", "t" * 126, "t" * 127])
-def test_one_partition(version: int, size: int, name: str) -> None:
+@pytest.mark.parametrize("transactional_id", [None, "", "my-ïd", "i" * 126, "i" * 127])
+def test_one_partition(version: int, size: int, name: str, transactional_id: str | None) -> None:
     topics = [(name, TOPIC_ID, [(7, bytes(size))])]
-    raw = memoryview(request(version, topics))
-    assert decode_produce_request(version, raw) == expected(version, topics)
+    raw = memoryview(request(version, topics, transactional_id))
+    view = decode_produce_request(version, raw)
+    assert view._replace(records_at=-1) == expected(version, topics, transactional_id)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("transactional_id", [None, "my-id"])
+def test_the_simple_shape_says_where_its_records_are(
+    version: int, transactional_id: str | None
+) -> None:
+    records = b"r" * 300
+    raw = request(version, [("topic", TOPIC_ID, [(7, records)])], transactional_id)
+    view = decode_produce_request(version, memoryview(raw))
+    if version < 9:
+        assert view.records_at == -1
+    else:
+        size = b"\xad\x02"  # 301 as an unsigned varint
+        assert raw[view.records_at :] == size + records + bytes(3)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("transactional_id", [None, "my-id"])
 def test_other_shapes(version: int, transactional_id: str | None) -> None:
-    for topics in (
+    shapes: list[list[Any]] = [
         [],
         [("a", TOPIC_ID, [])],
         [("a", TOPIC_ID, [(0, None)])],
         [("a", TOPIC_ID, [(0, b"x" * 100), (1, b"y" * 300)])],
         [("a", TOPIC_ID, [(0, b"x" * 100)]), ("b", UUID(int=9), [(0, b"y" * 300), (5, None)])],
-    ):
+    ]
+    for topics in shapes:
         raw = memoryview(request(version, topics, transactional_id))
         view = decode_produce_request(version, raw)
         assert view == expected(version, topics, transactional_id)
@@ -93,11 +111,12 @@ def test_a_request_cut_short_anywhere_is_corrupt(version: int) -> None:
             decode_produce_request(version, raw[:size])
 
 
-@given(st.sampled_from(VERSIONS), st.data())
+@given(st.sampled_from(VERSIONS), st.sampled_from([None, "my-id"]), st.data())
 def test_whatever_is_changed_the_short_cut_agrees_with_the_generic_decoder(
-    version: int, data: st.DataObject
+    version: int, transactional_id: str | None, data: st.DataObject
 ) -> None:
-    raw = bytearray(request(version, [("topic", TOPIC_ID, [(7, b"r" * 150)])]))
+    topics = [("topic", TOPIC_ID, [(7, b"r" * 150)])]
+    raw = bytearray(request(version, topics, transactional_id))
     for _ in range(data.draw(st.integers(1, 3))):
         raw[data.draw(st.integers(0, 45))] = data.draw(st.integers(0, 255))
     try:

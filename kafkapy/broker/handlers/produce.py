@@ -190,7 +190,9 @@ class _Appending:
             if call.version < _FIRST_WITH_ZSTD and _is_zstd(records):
                 raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
             batch = memoryview(records)
-            base_offset = partition.append_plain(batch)
+            base_offset = partition.append_plain(
+                batch, may_be_transactional=call.body.transactional_id is not None
+            )
             if base_offset is not None:
                 start = partition.log.log_start_offset
                 rows.append(ProducedPartition(index, ErrorCode.NONE, base_offset, -1, start))
