@@ -37,6 +37,8 @@ class TransactionalProducer:
                 "delivery.timeout.ms": TRANSACTION_TIMEOUT_MS - 500,
                 "linger.ms": 2,
                 "reconnect.backoff.max.ms": 200,
+                # README.md, "What librdkafka does by itself"
+                "metadata.recovery.strategy": "none",
                 "log_level": 0,
             }
         )

@@ -85,9 +85,9 @@ class Run:
                 thread.join(PATIENCE_S)
         self._raise_failures()
         stuck = [thread.name for thread in threads if thread.is_alive()]
-        if stuck:  # README.md, "What is open": what they did before is judged all the same
+        if stuck:
             faulthandler.dump_traceback()
-            self.say(f"still in a call of librdkafka that has long timed out: {stuck}")
+            raise Broken(f"never came back from a call of its library: {stuck}")
         self._last_judgement()
 
     # Clients
