@@ -194,7 +194,8 @@ def _server(kind: str, directory: Path) -> Server:
 def _values(server: Server, partition: int, count: int, isolation: str) -> list[bytes | None]:
     with consumer(server.bootstrap, {"isolation.level": isolation}) as client:
         client.assign([TopicPartition(TOPIC, partition, OFFSET_BEGINNING)])
-        return [message.value() for message in polled(client, count)]
+        # What is left open ends by its timeout, or once a busy Apache Kafka has come up.
+        return [message.value() for message in polled(client, count, timeout_s=3 * PATIENCE_S)]
 
 
 def _states(server: Server) -> dict[str, str]:

@@ -114,7 +114,7 @@ def write(broker: str, topic: str, values: Iterable[bytes], **settings: Any) -> 
     return delivered(producer(broker, names), records)
 
 
-def polled(client: Consumer, count: int) -> list[Message]:
+def polled(client: Consumer, count: int, timeout_s: float = PATIENCE_S) -> list[Message]:
     """Exactly the next `count` records that an already assigned consumer gets."""
     got: list[Message] = []
 
@@ -125,7 +125,7 @@ def polled(client: Consumer, count: int) -> list[Message]:
             got.append(message)
         return len(got) >= count
 
-    wait_for(f"{count} records", poll, every_s=0)
+    wait_for(f"{count} records", poll, timeout_s=timeout_s, every_s=0)
     return got
 
 
