@@ -121,7 +121,9 @@ def test_a_topic_made_again_is_empty(broker: str, topic: str) -> None:
         async with admin(broker) as client:
             await client.delete_topics([topic])
         await create(broker, topic)
-        assert await bounds(broker, topic) == (0, 0)
+        async with asyncio.timeout(PATIENCE_S):
+            while await bounds(broker, topic) != (0, 0):
+                await asyncio.sleep(0.1)
         await write(broker, topic, [b"new"])
         assert [record.value for record in await read(broker, topic, 1)] == [b"new"]
 

@@ -128,8 +128,10 @@ func recreate() {
 	must(err)
 	must(deleted.Errors[topic])
 	create(1)
-	_, end := bounds()
-	check(end == 0, "not empty: %d", end)
+	waitFor("it is empty", func() bool {
+		_, end := bounds()
+		return end == 0
+	})
 	batch(writer(), "new")
 	same(read(first(), 1), []string{"new"})
 }

@@ -113,7 +113,7 @@ def test_a_topic_made_again_is_empty(broker: str, topic: str) -> None:
     with admin(broker) as client:
         client.delete_topics([topic])
     create(broker, topic)
-    assert bounds(broker, topic) == (0, 0)
+    wait_for("it is empty", lambda: bounds(broker, topic) == (0, 0))
     write(broker, topic, [b"new"])
     assert [record.value for record in read(broker, topic, 1)] == [b"new"]
 

@@ -234,8 +234,10 @@ func recreate() {
 	write(producer(nil), "old", "old")
 	must(admin().DeleteTopic(topic))
 	create(1, nil)
-	_, end := bounds()
-	check(end == 0, "not empty: %d", end)
+	waitFor("it is empty", func() bool {
+		_, end := bounds()
+		return end == 0
+	})
 	write(producer(nil), "new")
 	same(read(0, 1, nil), []string{"new"})
 }
