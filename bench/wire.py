@@ -14,6 +14,8 @@ from kafkapy.protocol.messages import decode_response, encode_request
 
 _CLIENT_ID = "bench"
 _LEADER_PATIENCE_S = 60.0
+# Apache Kafka refuses requests that would write more than 10,000 metadata records.
+_AT_ONCE = 5_000
 _PRODUCE_VERSION = 9
 _FETCH_VERSION = 4
 
@@ -92,7 +94,7 @@ class Wire:
     def create_topic(self, name: str, partitions: int, configs: Mapping[str, str]) -> None:
         topic = {
             "name": name,
-            "num_partitions": partitions,
+            "num_partitions": min(partitions, _AT_ONCE),
             "replication_factor": 1,
             "assignments": [],
             "configs": [{"name": key, "value": value} for key, value in configs.items()],
@@ -101,6 +103,11 @@ class Wire:
         answer = self.ask(ApiKey.CREATE_TOPICS, 5, body)
         if (error := answer.topics[0].error_code) != 0:
             raise RuntimeError(f"topic {name} of {partitions} partitions: error {error}")
+        for count in range(2 * _AT_ONCE, partitions + _AT_ONCE, _AT_ONCE):
+            grown = {"name": name, "count": min(count, partitions), "assignments": None}
+            more = {"topics": [grown], "timeout": 60_000, "validate_only": False}
+            if (error := self.ask(ApiKey.CREATE_PARTITIONS, 1, more).results[0].error_code) != 0:
+                raise RuntimeError(f"topic {name}, {count} partitions: error {error}")
         self._wait_for_leaders(name, partitions)
 
     def delete_topics(self, names: Sequence[str]) -> None:
