@@ -18,6 +18,9 @@ from kafkapy.core.seams import Callback, Clock, Journal, Timer
 from kafkapy.core.time import later
 
 _RETRY_MS = 50
+# A controlled shutdown asks again this soon, then half as often each time: the controller
+# of a lone node has committed by then, and a stop should not take longer than its flush.
+_FIRST_LEAVE_RETRY_MS = 4
 
 
 class BrokerState(IntEnum):
@@ -60,6 +63,7 @@ class Lifecycle:
         self._interval_ms = heartbeat_interval_ms
         self._timer: Timer | None = None
         self._is_ready = False
+        self._leave_retry_ms = _FIRST_LEAVE_RETRY_MS
         self._on_running: Callback | None = None
         self._on_gone: Callback | None = None
 
@@ -114,7 +118,8 @@ class Lifecycle:
             self._gone()
             return
         elif self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
-            wait_ms = _RETRY_MS
+            wait_ms = self._leave_retry_ms
+            self._leave_retry_ms = min(2 * wait_ms, _RETRY_MS)
         elif not answer.is_fenced and self.state is not BrokerState.RUNNING:
             self.state = BrokerState.RUNNING
             if self._on_running is not None:
