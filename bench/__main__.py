@@ -46,15 +46,15 @@ def main() -> int:
         else:
             there.append(target)
     rounds = options.rounds or (1 if options.quick else 3)
+    length = options.length or (_QUICK if options.quick else 1)
     revision = described(options.revision)
 
     def keeps(measured: Measured) -> None:
         # Figures of one target alone have nothing beside them: they are only printed.
         if not options.target:
-            results.keep(measured, revision=revision, adds=options.add)
+            results.keep(measured, revision=revision, adds=options.add, length=length)
 
     measured = Measured(keeps)
-    length = options.length or (_QUICK if options.quick else 1)
     measure(Plan(sessions(chosen), there, rounds, length, options.data), measured)
     if not options.target:
         results.render()

@@ -36,7 +36,7 @@ class Results:
             self.rows = json.loads(self._path.read_text())["rows"]
         self._before = dict(self.rows)
 
-    def keep(self, measured: Measured, *, revision: str, adds: bool) -> None:
+    def keep(self, measured: Measured, *, revision: str, adds: bool, length: float = 1) -> None:
         """All that this run has measured so far beside what was there before it."""
         for row in {**measured.rounds, **measured.failures}:
             found = dict(measured.rounds.get(row, {}))
@@ -47,6 +47,7 @@ class Results:
                 "when": time.strftime("%Y-%m-%d", time.gmtime()),
                 "revision": revision,
                 "nice": os.nice(0),
+                "length": length,
                 "rounds": found,
                 "failures": measured.failures.get(row, {}),
             }
