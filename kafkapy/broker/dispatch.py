@@ -16,6 +16,7 @@ from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Part, Peer, Resol
 from kafkapy.broker.produce_lanes import learn
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.fetch_request import decode_fetch_request
 from kafkapy.protocol.framing import RequestHeader, frame, read_request_header, response_head
 from kafkapy.protocol.kio_schemas import load_response_schema
 from kafkapy.protocol.messages import decode_request, encode_response
@@ -50,6 +51,8 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answe
     if header.api_key == ApiKey.PRODUCE:
         call.body = decode_produce_request(header.api_version, body)
         learn(node, request, body_at, call)
+    elif header.api_key == ApiKey.FETCH:
+        call.body = decode_fetch_request(header.api_version, body)
     else:
         call.body = decode_request(header.api_key, header.api_version, body)
     try:

@@ -12,13 +12,13 @@ same high watermark and log start offset as last time.
 """
 
 from collections import OrderedDict
-from typing import Any
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import Instant
+from kafkapy.protocol.fetch_request import FetchRequestView
 
 NO_SESSION, NEW_SESSION = -1, 0
 # A session this long unused may make room for a new one (KIP-227).
@@ -33,14 +33,13 @@ class Wanted:
     topic: str | None
     topic_id: UUID | None
     index: int
+    current_leader_epoch: int
     fetch_offset: int
+    last_fetched_epoch: int
+    log_start_offset: int
     max_bytes: int
-    current_leader_epoch: int = -1
-    last_fetched_epoch: int = -1
-    log_start_offset: int = -1
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
-    was_told_error: bool = False
 
 
 Key = tuple[str | UUID | None, int]
@@ -67,13 +66,12 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def begin(self, request: Any, version: int, now: Instant) -> "Fetching":
+    def begin(self, request: FetchRequestView, version: int, now: Instant) -> "Fetching":
         """What this request reads, after its session (if any) took in the changes."""
-        session_id = getattr(request, "session_id", 0)
-        epoch = getattr(request, "session_epoch", NO_SESSION)
+        session_id, epoch = request.session_id, request.session_epoch
         if epoch in (NO_SESSION, NEW_SESSION):
             self._sessions.pop(session_id, None)
-            wanted = OrderedDict((_key(one), one) for one in _listed(request, version))
+            wanted = OrderedDict(_listed(request))
             if epoch == NO_SESSION:
                 return Fetching(wanted, None, is_full=True)
             return Fetching(wanted, self._open(wanted, version, now), is_full=True)
@@ -99,7 +97,7 @@ class FetchSessions:
         return True
 
     def _continue(
-        self, request: Any, version: int, session_id: int, epoch: int, now: Instant
+        self, request: FetchRequestView, version: int, session_id: int, epoch: int, now: Instant
     ) -> "Fetching":
         session = self._sessions.get(session_id)
         if session is None:
@@ -108,16 +106,15 @@ class FetchSessions:
             raise Refused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != (version >= 13):
             raise Refused(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
-        for one in _listed(request, version):
-            known = session.wanted.get(_key(one))
+        for key, one in _listed(request):
+            known = session.wanted.get(key)
             if known is not None:
                 one.told_high_watermark = known.told_high_watermark
                 one.told_log_start_offset = known.told_log_start_offset
-            session.wanted[_key(one)] = one
-        for topic in request.forgotten_topics_data:
-            name = topic.topic_id if version >= 13 else topic.topic
-            for index in topic.partitions:
-                session.wanted.pop((name, index), None)
+            session.wanted[key] = one
+        for name, topic_id, indexes in request.forgotten:
+            for index in indexes:
+                session.wanted.pop((name if topic_id is None else topic_id, index), None)
         if not session.wanted:
             del self._sessions[session_id]
             return Fetching(session.wanted, None, is_full=True)
@@ -147,28 +144,9 @@ class Fetching:
                     self.wanted.move_to_end(key)
 
 
-def _key(one: Wanted) -> Key:
-    return (one.topic if one.topic_id is None else one.topic_id, one.index)
-
-
-def _listed(request: Any, version: int) -> list[Wanted]:
-    listed = []
-    for topic in request.topics:
-        name = None if version >= 13 else topic.topic
-        topic_id = topic.topic_id if version >= 13 else None
-        for partition in topic.partitions:
-            one = Wanted(
-                name,
-                topic_id,
-                partition.partition,
-                partition.fetch_offset,
-                partition.partition_max_bytes,
-            )
-            if version >= 5:
-                one.log_start_offset = partition.log_start_offset
-            if version >= 9:
-                one.current_leader_epoch = partition.current_leader_epoch
-            if version >= 12:
-                one.last_fetched_epoch = partition.last_fetched_epoch
-            listed.append(one)
-    return listed
+def _listed(request: FetchRequestView) -> list[tuple[Key, Wanted]]:
+    return [
+        ((name if topic_id is None else topic_id, row[0]), Wanted(name, topic_id, *row[:6]))
+        for name, topic_id, rows in request.topics
+        for row in rows
+    ]

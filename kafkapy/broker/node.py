@@ -31,6 +31,7 @@ from kafkapy.broker.settings import (
     quorum_settings,
 )
 from kafkapy.broker.startup import Identity, identify
+from kafkapy.broker.turn import Turn
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, Network, Rng
@@ -61,8 +62,10 @@ class Node:
         bound_ports: Mapping[str, int],
         network: Network | None = None,
         host: str = "127.0.0.1",
+        turn: Turn | None = None,
     ) -> None:
         self.config = config
+        self.turn = turn or Turn()
         self.apis_on = apis_on
         self.disk = disk
         self.clock = clock

@@ -27,9 +27,10 @@ Acknowledge = Callable[[ErrorCode], None]
 
 
 class Watcher(Protocol):
-    """Something parked until this partition has more to read."""
+    """Something parked until this partition has more to read. `mark` is its own, one for each
+    partition that it watches."""
 
-    def on_more(self, count_bytes: int) -> None: ...
+    def on_more(self, mark: int, count_bytes: int) -> None: ...
 
 
 class Partition:
@@ -72,7 +73,7 @@ class Partition:
         self.partition_epoch = -1
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
-        self.watchers: set[Watcher] = set()
+        self.watchers: dict[Watcher, int] = {}  # with their marks
         # Writing is all that an acknowledgement waits for, and the batches may be judged by
         # log/plain_batch.py: kept up to date by `_changed`.
         self.takes_plain_batches = False
@@ -311,5 +312,5 @@ class Partition:
             then(code)
 
     def _wake(self, count_bytes: int) -> None:
-        for watcher in tuple(self.watchers):
-            watcher.on_more(count_bytes)
+        for watcher, mark in tuple(self.watchers.items()):
+            watcher.on_more(mark, count_bytes)

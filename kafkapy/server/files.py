@@ -22,6 +22,8 @@ from kafkapy.server.page_cache import bring_in, is_cached
 RunInThread = Callable[[Callable[[], None], Callable[[], None]], None]
 
 _IOV_MAX: Final = os.sysconf("SC_IOV_MAX") if hasattr(os, "sysconf") else 1024
+# The end of what was written moments ago is in the page cache for sure.
+_FRESH_BYTES: Final = 4 * 1024 * 1024
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)
 
 
@@ -62,14 +64,22 @@ class Handle:
 class RealFileSlice:
     """A range of a file, for sendfile (`pin` gives the descriptor) or for `read`."""
 
-    __slots__ = ("_handle", "_run_in_thread", "length", "path", "position")
+    __slots__ = ("_handle", "_is_fresh", "_run_in_thread", "length", "path", "position")
 
     def __init__(
-        self, path: str, handle: Handle, position: int, length: int, run_in_thread: RunInThread
+        self,
+        path: str,
+        handle: Handle,
+        position: int,
+        length: int,
+        run_in_thread: RunInThread,
+        *,
+        is_fresh: bool,
     ) -> None:
         handle.pins += 1
         self._handle: Handle | None = handle
         self._run_in_thread = run_in_thread
+        self._is_fresh = is_fresh
         self.path = path
         self.position = position
         self.length = length
@@ -84,7 +94,7 @@ class RealFileSlice:
 
     def is_cached(self, at: int, length: int) -> bool:
         """Whether `length` bytes from `at` on can be read without waiting for the disk."""
-        return is_cached(self.pin(), self.position + at, length)
+        return self._is_fresh or is_cached(self.pin(), self.position + at, length)
 
     def bring_in(self, at: int, length: int, then: Callable[[], None]) -> None:
         """Wait for the disk off the loop; `then` runs on it, whatever came of it."""
@@ -145,6 +155,7 @@ class RealFile:
         "_opens",
         "_size",
         "_waiting",
+        "_written_from",
         "folder",
         "handle",
         "name",
@@ -155,6 +166,7 @@ class RealFile:
         self.folder = folder
         self.name = name
         self._size = size
+        self._written_from = size  # what is behind this has been written by this process
         self._opens = 1
         self._is_gone = False
         self.handle: Handle | None = None
@@ -190,14 +202,21 @@ class RealFile:
 
     def slice(self, position: int, length: int) -> RealFileSlice:
         assert 0 <= position <= position + length <= self._size, (position, length, self._size)
-        run_in_thread = self._disk.run_in_thread
-        return RealFileSlice(self.path, self._use(), position, length, run_in_thread)
+        return RealFileSlice(
+            self.path,
+            self._use(),
+            position,
+            length,
+            self._disk.run_in_thread,
+            is_fresh=position >= self._written_from and position >= self._size - _FRESH_BYTES,
+        )
 
     def truncate(self, size: int) -> None:
         assert size <= self._size, f"{self.path} is {self._size} bytes, cannot cut to {size}"
         with failures_of(self.path):
             os.ftruncate(self._use().fd, size)
         self._size = size
+        self._written_from = min(self._written_from, size)
 
     def flush(self, then: Flushed) -> None:
         if self._flushing is not None:

@@ -16,6 +16,8 @@ from typing import Protocol
 
 import trio
 
+from kafkapy.broker.turn import Turn
+
 # A round may keep the loop this long before timers and other tasks get their turn.
 ROUND_SECONDS = 0.002
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -42,7 +44,8 @@ class Reactor(Protocol):
 class EpollReactor:
     """Linux: an epoll inside Trio's epoll."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
         self._epoll = select.epoll()
         self._owners: dict[int, Ready] = {}
 
@@ -62,11 +65,13 @@ class EpollReactor:
         readable = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
         writable = select.EPOLLOUT
         poll, owners, clock = self._epoll.poll, self._owners, time.perf_counter
+        turn = self._turn
         try:
             while True:
                 await trio.lowlevel.wait_readable(self._epoll.fileno())
                 round_ends = clock() + ROUND_SECONDS
                 while events := poll(0, 256):
+                    turn.begin()
                     for fd, event in events:
                         # An earlier one of this round may have closed it.
                         owner = owners.get(fd)
@@ -75,6 +80,7 @@ class EpollReactor:
                             owner = owners.get(fd)
                         if owner is not None and event & readable:
                             owner.on_readable()
+                    turn.end()
                     if clock() >= round_ends:
                         await trio.lowlevel.checkpoint()
                         round_ends = clock() + ROUND_SECONDS
@@ -95,7 +101,8 @@ class EpollReactor:
 class SelectorReactor:
     """Elsewhere: the platform's best selector, waited for in a worker thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
         self._selector = selectors.DefaultSelector()
         self._is_closed = False
 
@@ -119,16 +126,19 @@ class SelectorReactor:
                     events = await trio.to_thread.run_sync(
                         self._selector.select, 0.01, abandon_on_cancel=False
                     )
+                self._turn.begin()
                 for key, event in events:
                     if event & WRITE:
                         key.data.on_writable()
                     if event & READ and key.fd in self._selector.get_map():
                         key.data.on_readable()
+                self._turn.end()
                 await trio.lowlevel.checkpoint()
         finally:
             self._is_closed = True
             self._selector.close()
 
 
-def make_reactor() -> Reactor:
-    return EpollReactor() if hasattr(select, "epoll") else SelectorReactor()
+def make_reactor(turn: Turn) -> Reactor:
+    """Each round is a turn: begun before its sockets are served, ended after them."""
+    return EpollReactor(turn) if hasattr(select, "epoll") else SelectorReactor(turn)

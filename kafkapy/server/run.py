@@ -21,6 +21,7 @@ from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.dispatch import dispatch, encode
 from kafkapy.broker.node import Node
 from kafkapy.broker.startup import CannotStart
+from kafkapy.broker.turn import Turn
 from kafkapy.core.seams import Journal
 from kafkapy.kraft.directories import make_directory
 from kafkapy.server.clock import LoopClock
@@ -113,7 +114,8 @@ class Shell:
         clock: LoopClock | None = None,
     ) -> None:
         self.clock = LoopClock() if clock is None else clock
-        self.reactor: Reactor = make_reactor()
+        turn = Turn()
+        self.reactor: Reactor = make_reactor(turn)
         self.listeners: list[Listener] = []
         self._config = config
         self._journal = journal
@@ -129,6 +131,7 @@ class Shell:
             rng=SystemRng(),
             journal=journal,
             bound_ports=ports,
+            turn=turn,
         )
 
     def _make_disk(self) -> OwnedDisk:

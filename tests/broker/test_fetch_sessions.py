@@ -1,6 +1,5 @@
 """Fetch sessions (KIP-227), by the table at the top of their module."""
 
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +8,7 @@ import pytest
 from kafkapy.broker.fetch_sessions import IDLE_MS, FetchSessions
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import Instant
+from kafkapy.protocol.fetch_request import FetchRequestView, FetchRow
 
 NOW = Instant(1_000_000)
 VERSION = 12
@@ -29,33 +29,19 @@ class Counting:
 
 
 def request(
-    session_id: int, epoch: int, partitions: dict[str, list[int]], forget: Any = None
-) -> Any:
-    return SimpleNamespace(
-        session_id=session_id,
-        session_epoch=epoch,
-        topics=[
-            SimpleNamespace(
-                topic=topic,
-                partitions=[
-                    SimpleNamespace(
-                        partition=index,
-                        fetch_offset=0,
-                        partition_max_bytes=100,
-                        log_start_offset=-1,
-                        current_leader_epoch=-1,
-                        last_fetched_epoch=-1,
-                    )
-                    for index in indexes
-                ],
-            )
+    session_id: int,
+    epoch: int,
+    partitions: dict[str, list[int]],
+    forget: dict[str, list[int]] | None = None,
+) -> FetchRequestView:
+    return FetchRequestView(
+        -1, 500, 1, 1000, 0, session_id, epoch,
+        [
+            (topic, None, [FetchRow(index, -1, 0, -1, -1, 100) for index in indexes])
             for topic, indexes in partitions.items()
         ],
-        forgotten_topics_data=[
-            SimpleNamespace(topic=topic, partitions=indexes)
-            for topic, indexes in (forget or {}).items()
-        ],
-    )
+        [(topic, None, indexes) for topic, indexes in (forget or {}).items()],
+    )  # fmt: skip
 
 
 @pytest.fixture

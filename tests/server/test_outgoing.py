@@ -24,8 +24,8 @@ class Kit:
         self.cold: set[int] = set()
         self.disk = RealDisk(lambda work, then: self.asked.append((work, then)), 16)
         self.data = os.urandom(3_000_000)
-        self.file = self.disk.open(f"{path}/file", create=True)
-        self.file.append([self.data])
+        (path / "file").write_bytes(self.data)
+        self.file = self.disk.open(f"{path}/file")
         ours, self.peer = socket.socketpair()
         ours.setblocking(False)
         self.peer.setblocking(False)
@@ -100,6 +100,22 @@ def test_a_slice_that_is_not_in_memory_waits_for_a_thread_and_all_behind_it(
     kit.work()
     assert kit.resumed == 1
     assert kit.received() == kit.data[:length] + b"after"
+
+
+def test_what_was_written_moments_ago_is_in_memory(kit: Kit) -> None:
+    size = len(kit.data)
+    kit.cold = {100, size, size + 50}
+    kit.file.append([b"new" * 100])
+    kit.out.add([kit.slice(size, 300), kit.slice(100, 10)])
+    kit.out.send()
+    assert kit.received() == b"new" * 100
+    assert len(kit.asked) == 1  # for the old one
+    kit.work()
+    assert kit.received() == kit.data[100:110]
+    kit.file.truncate(size - 10)
+    kit.file.append([b"anew"])
+    kit.out.add([kit.slice(size - 10, 4)])
+    assert not kit.asked
 
 
 def test_each_stretch_of_a_long_slice_is_asked_for_when_it_is_sent(kit: Kit) -> None:
