@@ -27,13 +27,19 @@ TALKS: Final = {
     "deleted_records_are_gone or offsets_are_committed_with",
     "aiokafka": "headers_and_nulls or a_group_goes_on or the_life_of_a_topic or "
     "offsets_are_committed_with",
+    "java_4_4": "headers or by-time or delete-records or consumer-group or txn-offsets",
+    "java_3_9": "headers or by-time or delete-records or group-admin or txn-offsets",
     "java_tools": "shows_keys_headers or starts_at_an_offset or the_tool_deletes_records or "
     "partitions_grow or configs_of_a_topic_are",
     "franz_go": "headers or delete-records or by-time or group-admin or exactly-once",
     "sarama": "headers or delete-records or by-time or group-admin or transactions",
     "kafka_go": "headers or by-time or topics or group",
     "kafkajs": "headers or by-time or topics or group or transactions",
+    "kcat": "headers or found_by_time or goes_on_where_it_left or a_transaction_of_one_run",
+    "spark_examples": "headers_keep_order or a_topic_added_while or bare",
 }
+# Where the tests of those are that are not in a folder of this suite.
+_ELSEWHERE: Final = {"spark_examples": ("-p", "compat_tests.conftest", "spark_examples")}
 # The broker talks to itself through its advertised address too: these are no clients.
 _BROKERS_OWN: Final = ("SenderThread-1", "broker-1")
 
@@ -53,7 +59,8 @@ def main(clients: list[str]) -> None:
 def _record(title: str, client: str, kafka: ApacheKafka, port: int) -> list[Event]:
     events: list[Event] = []
     proxy = Proxy(("127.0.0.1", kafka.port), port, lambda *heard: events.append(Event(*heard)))
-    command = [sys.executable, "-m", "pytest", f"compat_tests/{client}", "-k", TALKS[client]]
+    tests = _ELSEWHERE.get(client, (f"compat_tests/{client}",))
+    command = [sys.executable, "-m", "pytest", *tests, "-k", TALKS[client]]
     command += ["--target", "apache", "--bootstrap", f"apache=127.0.0.1:{port}", "-q", "-x"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     proxy.close()
