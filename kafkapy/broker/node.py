@@ -110,8 +110,14 @@ class Node:
             log=self.quorum,
         )
         self.partitions = Partitions(
-            self.node_id, lambda: self.image, self.logs, self.log_config, self.directory_failed
+            self.node_id,
+            clock,
+            lambda: self.image,
+            self.logs,
+            self.log_config,
+            self.directory_failed,
         )
+        self.partitions.on_followed = self._serving
         self.auto_topics = AutoTopics(self.controller, config, journal)
         self.link = LocalController(
             self.controller,
@@ -193,6 +199,7 @@ class Node:
     def _close(self, then: Callback) -> None:
         self._exactly_once.close()
         self._groups.close()
+        self.partitions.close()
         self.controller.resign()
         self.logs.close(self.link.epoch, lambda: self.quorum.close(lambda _: then()))
 
@@ -223,9 +230,10 @@ class Node:
                 self._reconfigure_broker()
         self._groups.follow(image, delta)
         self.partitions.follow(delta)
-        for topic_id in delta.topics_created:
-            for serving in self._awaited.pop(topic_id, ()):
-                serving()
+
+    def _serving(self, topic_id: UUID) -> None:
+        for then in self._awaited.pop(topic_id, ()):
+            then()
 
     def _reconfigure_broker(self) -> None:
         changed = self.config.alter(
@@ -263,7 +271,7 @@ class Node:
 
     def when_serving(self, topic_ids: Iterable[UUID], then: Callback) -> None:
         """`then` once the partitions of these topics that live here are served here."""
-        missing = [one for one in topic_ids if one not in self.image.topics_by_id]
+        missing = [one for one in topic_ids if not self.partitions.is_followed(one)]
         if not missing:
             then()
             return

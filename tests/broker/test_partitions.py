@@ -1,0 +1,126 @@
+"""Thousands of partitions that come or go together are followed some at a time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafkapy.broker.node import Node
+from kafkapy.core.errors import ErrorCode
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.sim.wire import Pending
+from kafkapy.sim.world import World
+
+MANY = 60
+
+
+class Kit:
+    def __init__(self) -> None:
+        self.world = World(1)
+        self.world.start()
+
+    @property
+    def node(self) -> Node:
+        assert self.world.node is not None
+        return self.world.node
+
+    def create(self, name: str, partitions: int = MANY) -> Pending:
+        topic = {"name": name, "num_partitions": partitions, "replication_factor": 1}
+        return self.world.send(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeout": 10_000})
+
+    def delete(self, name: str) -> Pending:
+        body = {"topics": [{"name": name, "topic_id": None}], "timeout": 10_000}
+        return self.world.send(ApiKey.DELETE_TOPICS, body)
+
+    def finish(self, pending: Pending) -> Any:
+        assert self.world.clock.run_until(lambda: pending.is_answered, 10_000)
+        return pending.answer
+
+    def until_some_are_there(self) -> None:
+        partitions = self.node.partitions
+        assert self.world.clock.run_until(lambda: 0 < len(partitions) < MANY, 10_000)
+
+    def directories(self, name: str) -> list[str]:
+        """Of its partitions, those put aside not counted."""
+        return [
+            one
+            for path in self.node.config.data_directories
+            for one in self.node.disk.list(path)
+            if one.startswith(f"{name}-") and not one.endswith("-delete")
+        ]
+
+
+@pytest.fixture
+def kit() -> Iterator[Kit]:
+    kit = Kit()
+    yield kit
+    kit.world.stop()
+
+
+def _offset_code(kit: Kit, name: str, index: int) -> ErrorCode:
+    body = {
+        "replica_id": -1,
+        "isolation_level": 0,
+        "topics": [{"name": name, "partitions": [{"partition_index": index, "timestamp": -1}]}],
+    }
+    answer = kit.world.ask(ApiKey.LIST_OFFSETS, body)
+    return ErrorCode(answer.topics[0].partitions[0].error_code)
+
+
+def test_a_topic_is_made_in_slices_and_answered_when_all_of_it_serves(kit: Kit) -> None:
+    created = kit.create("many")
+    kit.until_some_are_there()
+    assert not created.is_answered
+    kit.finish(created)
+    assert len(kit.node.partitions) == MANY
+    assert _offset_code(kit, "many", MANY - 1) is ErrorCode.NONE
+
+
+def test_a_partition_that_is_still_to_come_is_to_be_asked_for_again(kit: Kit) -> None:
+    created = kit.create("many")
+    kit.until_some_are_there()
+    assert kit.node.partitions.find("many", None, MANY - 1) is None
+    body = {
+        "replica_id": -1,
+        "isolation_level": 0,
+        "topics": [
+            {"name": "many", "partitions": [{"partition_index": MANY - 1, "timestamp": -1}]}
+        ],
+    }
+    asked = kit.world.send(ApiKey.LIST_OFFSETS, body)
+    answer = asked.answer
+    assert answer.topics[0].partitions[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    kit.finish(created)
+
+
+def test_a_topic_deleted_while_it_is_made_leaves_nothing(kit: Kit) -> None:
+    created = kit.create("many")
+    kit.until_some_are_there()
+    kit.finish(kit.delete("many"))
+    assert kit.finish(created).topics[0].error_code == ErrorCode.NONE
+    kit.world.clock.settle()
+    assert len(kit.node.partitions) == 0
+    assert kit.directories("many") == []
+
+
+def test_a_topic_made_again_at_once_is_made_after_the_old_one_went(kit: Kit) -> None:
+    kit.finish(kit.create("many"))
+    deleted, created = kit.delete("many"), kit.create("many")
+    kit.finish(deleted)
+    if kit.finish(created).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS:
+        kit.finish(kit.create("many"))
+    topic = kit.node.image.topics_by_name["many"]
+    for index in range(MANY):
+        partition = kit.node.partitions.get("many", index)
+        assert partition is not None
+        assert partition.topic_id == partition.log.topic_id == topic.id
+    assert len(kit.directories("many")) == MANY
+
+
+def test_a_node_that_stops_meanwhile_makes_the_rest_at_its_next_start(kit: Kit) -> None:
+    kit.create("many")
+    kit.until_some_are_there()
+    kit.world.stop()
+    kit.world.start()
+    assert len(kit.node.partitions) == MANY
+    assert _offset_code(kit, "many", MANY - 1) is ErrorCode.NONE
