@@ -6,8 +6,11 @@ Kafka takes Java's `String.hashCode`, so that every broker and every client agre
 """
 
 import struct
+from functools import lru_cache
 
 
+# Each request of a member or a producer names its group or id: the same ones again and again.
+@lru_cache(maxsize=4096)
 def java_hash(text: str) -> int:
     """Java's String.hashCode: over UTF-16 code units, signed 32 bits."""
     units = text.encode("utf-16-be", "surrogatepass")
