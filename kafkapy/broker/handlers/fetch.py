@@ -77,9 +77,9 @@ class _Fetch:
         node, request, fetched = self._node, self._call.body, self._fetched
         size = 0
         for at in positions:
-            one = fetched[at] = read_partition(
-                node, request, self._wanted[at], self._max_bytes - size, is_first=not size
-            )
+            wanted = self._wanted[at]
+            max_bytes = min(self._max_bytes - size, wanted.max_bytes)
+            one = fetched[at] = read_partition(node, request, wanted, max_bytes, is_first=not size)
             size += one.size
             if one.partition is None:
                 self.has_enough = True

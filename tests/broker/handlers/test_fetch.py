@@ -1,4 +1,4 @@
-"""Fetch refused: what Apache Kafka 4.3.1 tells about a partition that it does not read."""
+"""Fetch of one partition: how much of it, and what Apache Kafka 4.3.1 tells when it refuses."""
 
 from typing import Any
 
@@ -67,3 +67,15 @@ def test_a_leader_epoch_of_the_future_is_refused_without_a_word_on_the_log(
     assert row.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert told(row) == TELLS_NOTHING
     assert row.aborted_transactions is None
+
+
+def test_a_partition_gives_no_more_than_was_asked_of_it_but_one_batch(
+    whole_broker: Broker,
+) -> None:
+    for _ in range(3):
+        whole_broker.produce("bounded", b"x" * 100)
+    everything = bytes(fetch(whole_broker, "bounded").records)
+    one_batch = len(everything) // 3
+    for limit, given in ((1, one_batch), (one_batch, one_batch), (one_batch + 9, one_batch + 9)):
+        row = fetch(whole_broker, "bounded", partition_max_bytes=limit)
+        assert bytes(row.records) == everything[:given]
