@@ -63,6 +63,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[_SCRATCH].cleanup()
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How much the protocol differ has compared: no test fails when it is nothing."""
+    stats = terminalreporter.stats.values()
+    reports = [one for some in stats for one in some if getattr(one, "when", "") == "call"]
+    properties = [dict(one.user_properties) for one in reports]
+    if counts := [one["answers compared"] for one in properties if "answers compared" in one]:
+        terminalreporter.write_line(
+            f"differ: {sum(counts)} answers of each server compared, in {len(counts)} tests"
+        )
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "target" in metafunc.fixturenames:
         metafunc.parametrize("target", _chosen(metafunc.config), scope="session")

@@ -4,7 +4,7 @@ When a fetch brings what depends on moments, so of fetches the errors are compar
 one, and the records all together: each batch of each partition, in the order it came.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -37,8 +37,11 @@ def both(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("client", conversations.recorded())
-def test_both_servers_answer_a_client_alike(both: dict[str, str], client: str) -> None:
+def test_both_servers_answer_a_client_alike(
+    both: dict[str, str], client: str, record_property: Callable[[str, object], None]
+) -> None:
     found, compared = compare(both, client)
+    record_property("answers compared", compared)
     assert compared
     assert not found, "\n".join(["", *found])
 

@@ -5,6 +5,7 @@ It needs Apache Kafka, so Java. `-k "fetch and v12"` picks, `-m records` picks a
 
 import struct
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,7 +39,12 @@ def both(request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("case", "version"), ROWS)
-def test_both_servers_answer_alike(both: dict[str, str], case: Case, version: int) -> None:
+def test_both_servers_answer_alike(
+    both: dict[str, str],
+    case: Case,
+    version: int,
+    record_property: Callable[[str, object], None],
+) -> None:
     if not is_served(case.api_key):
         pytest.skip(f"kafkapy does not serve {case.api_key.camel_name} yet")
     name = f"d{uuid.uuid4().hex[:10]}"
@@ -50,6 +56,7 @@ def test_both_servers_answer_alike(both: dict[str, str], case: Case, version: in
             heard[target] = [(label, side.plain(answer)) for label, answer in side.heard]
         finally:
             side.close()
+    record_property("answers compared", len(heard[targets.APACHE]))
     found: list[str] = []
     for number, (apache, kafkapy) in enumerate(zip(*heard.values(), strict=True)):
         assert apache[0] == kafkapy[0]
@@ -85,11 +92,14 @@ HOSTILE: dict[str, bytes] = {
 
 @pytest.mark.records
 @pytest.mark.parametrize("what", HOSTILE)
-def test_both_servers_treat_hostile_bytes_alike(both: dict[str, str], what: str) -> None:
+def test_both_servers_treat_hostile_bytes_alike(
+    both: dict[str, str], what: str, record_property: Callable[[str, object], None]
+) -> None:
     heard: list[Any] = []
     for address in both.values():
         side = Side(address, ApiKey.METADATA, 0, "hostile")
         side.hear(HOSTILE[what])
         heard += [answer for _, answer in side.heard]
         side.close()
+    record_property("answers compared", 1)
     assert heard[0] == heard[1]
