@@ -1,6 +1,7 @@
 """One client's connection: bytes in, frames to the broker, answers out in order.
 
-    readable -> recv -> every complete frame -> dispatch -> [pending...] -> outgoing -> send
+    readable -> recv -> every complete frame -> dispatch -> [pending...] -> outgoing
+    end of the round, or a `Later` resolved outside of one                  -> send
 
 All of it is synchronous: the reactor calls `on_readable` and `on_writable`, and a `Later`
 that something else resolves sends from there. Small frames are parsed in a buffer that
@@ -112,7 +113,7 @@ class Connection:
             self.close(None)
         finally:
             self._is_reading = False
-        self._flush()
+        self._reactor.answered.append(self._flush)
 
     def _receive_into_scratch(self) -> None:
         limit = PEEK_BYTES if self._frames_are_large else SCRATCH_BYTES

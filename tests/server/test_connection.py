@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later, Part, Peer, Resolved
 from kafkapy.core.limits import MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
+from kafkapy.core.seams import Callback
 from kafkapy.core.time import Instant
 from kafkapy.server.connection import SCRATCH_BYTES, Connection
 from kafkapy.server.reactor import READ, WRITE, Ready
@@ -19,6 +20,7 @@ from kafkapy.server.reactor import READ, WRITE, Ready
 class FakeReactor:
     def __init__(self) -> None:
         self.interest: dict[int, int] = {}
+        self.answered: list[Callback] = []
 
     def register(self, fd: int, owner: Ready, interest: int) -> None:
         self.interest[fd] = interest
@@ -31,6 +33,11 @@ class FakeReactor:
 
     async def run(self) -> None:
         raise AssertionError("driven by the test")
+
+    def end_round(self) -> None:
+        for send in self.answered:
+            send()
+        self.answered.clear()
 
 
 class Echo:
@@ -89,13 +96,17 @@ class Wire:
             try:
                 view = view[self.client.send(view) :]
             except BlockingIOError:
-                self.connection.on_readable()
+                self.round()
         self.settle()
+
+    def round(self) -> None:
+        self.connection.on_readable()
+        self.reactor.end_round()
 
     def settle(self) -> None:
         for _ in range(400):
             if self.connection.is_open:
-                self.connection.on_readable()
+                self.round()
 
     def received(self) -> bytes:
         got = b""
@@ -146,6 +157,14 @@ def test_large_frames_come_through_whole_and_in_order(wire: Wire, size: int) -> 
     wire.send(b"".join(map(framed, bodies)))
     assert [len(body) for body in wire.echo.requests] == [len(body) for body in bodies]
     assert wire.received() == b"".join(map(framed, bodies))
+
+
+def test_answers_leave_at_the_end_of_the_round(wire: Wire) -> None:
+    wire.client.send(framed(b"question"))
+    wire.connection.on_readable()
+    assert wire.received() == b""
+    wire.reactor.end_round()
+    assert wire.received() == framed(b"question")
 
 
 def test_answers_leave_in_the_order_of_the_requests(wire: Wire) -> None:
@@ -210,7 +229,7 @@ def test_a_client_that_does_not_read_is_not_read_from(wire: Wire) -> None:
 def test_an_answer_that_comes_after_the_client_left_is_dropped(wire: Wire) -> None:
     wire.send(framed(b"L-waiting"))
     wire.client.close()
-    wire.connection.on_readable()
+    wire.round()
     assert not wire.connection.is_open
     wire.echo.later[0].resolve(Encoded((framed(b"too late"),)))
     assert wire.closed == [None]
