@@ -127,7 +127,11 @@ class RealDisk:
             try:
                 os.mkdir(path)
             except (FileExistsError, FileNotFoundError):
-                os.makedirs(path, exist_ok=True)
+                try:
+                    os.makedirs(path, exist_ok=True)
+                except FileNotFoundError as failed:
+                    # Where nothing can be made, as under /proc: not a file that is missing.
+                    raise DiskFailed(path, str(failed.strerror)) from failed
         self._changed(os.path.dirname(path))
 
     def rename(self, old: str, new: str) -> None:

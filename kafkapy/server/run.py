@@ -6,6 +6,7 @@ accept                only now: whoever connects is served
 stop                  accept no more, hand over, flush, mark the shutdown clean
 """
 
+import errno
 import gc
 import signal
 import socket
@@ -183,7 +184,7 @@ class Shell:
         first = next(one for one in self.listeners if one.name in self._broker_names())
         host, port = first.address
         return Serving(
-            f"{host}:{port}",
+            f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
             self.node.node_id,
             self.node.cluster_id,
             ",".join(self._config.data_directories),
@@ -236,10 +237,13 @@ def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
         return listen(endpoint.host, endpoint.port, backlog)
     except OSError as failed:
         where = f"{endpoint.host or '*'}:{endpoint.port}"
-        raise CannotListen(
-            f"cannot listen on {where}: {failed.strerror}; stop what uses it, "
-            f"or choose another with --listen HOST:PORT (port 0 picks a free one)"
-        ) from None
+        remedy = "choose an address of this machine with --listen HOST:PORT"
+        if failed.errno == errno.EADDRINUSE:
+            remedy = (
+                "stop what uses it, or choose another with --listen HOST:PORT "
+                "(port 0 picks a free one)"
+            )
+        raise CannotListen(f"cannot listen on {where}: {failed.strerror}; {remedy}") from None
 
 
 def _room_for_files(journal: Journal) -> int:

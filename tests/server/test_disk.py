@@ -276,6 +276,11 @@ def test_a_write_now_overtakes_those_that_wait_for_a_thread(tmp_path: Path) -> N
     assert answers.errors == [None] * 3
 
 
+def test_a_directory_where_none_can_be_made_is_a_failure_of_the_disk() -> None:
+    with pytest.raises(DiskFailed, match="/proc/kafkapy"):
+        RealDisk().make_directory("/proc/kafkapy")
+
+
 def test_a_locked_directory_refuses_this_process_and_others(tmp_path: Path) -> None:
     unlock = RealDisk().lock(str(tmp_path))
     with pytest.raises(DirectoryLocked):
