@@ -6,11 +6,13 @@ refused; everything a real client does for throughput they can do without.
 
 import socket
 import struct
+from collections.abc import Iterable
 from typing import Any, Final
 
 from kafkapy.cli.main import Failed
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.error_messages import ERROR_MESSAGES
 from kafkapy.protocol.framing import frame, read_response_head, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
 
@@ -39,41 +41,44 @@ _NEWEST: Final = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: 1,
 }
 DEFAULT_SERVER: Final = "127.0.0.1:9092"
+_LAST_PORT: Final = 65535
 _CLIENT_ID: Final = "kafkapy-cli"
 _TIMEOUT_SECONDS: Final = 60.0
+# Ten thousand partitions take a few megabytes, a fetch 16; a web server's "HTTP" reads as 1.2 GB.
+_LARGEST_ANSWER: Final = 256 * 1024 * 1024
 
 
 class Client:
     """Use as a context manager: `with Client("127.0.0.1:9092") as client`."""
 
     def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        if not host or not port.isdigit():
-            raise Failed(f"{address}: expected HOST:PORT, for example 127.0.0.1:9092")
+        host, port = host_and_port(address)
         try:
-            self._socket = socket.create_connection((host, int(port)), timeout=_TIMEOUT_SECONDS)
-        except OSError as failed:
+            self._socket = socket.create_connection((host, port), timeout=_TIMEOUT_SECONDS)
+        except (OSError, UnicodeError) as failed:
+            why = getattr(failed, "strerror", None) or failed
             raise Failed(
-                f"cannot reach a broker at {address}: {failed.strerror or failed}; "
-                f"is it running, and is --server right?"
+                f"cannot reach a broker at {address}: {why}; is it running, and is --server right?"
             ) from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._address = address
         self._correlation_id = 0
-        self._served = {
-            row.api_key: (row.min_version, row.max_version)
-            for row in self._ask(
-                ApiKey.API_VERSIONS,
-                3,
-                {"client_software_name": "kafkapy", "client_software_version": "0"},
-            ).api_keys
-        }
+        try:
+            self._served = self._versions()
+        except Failed:
+            self._socket.close()
+            raise
 
     def __enter__(self) -> "Client":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+
+    def _versions(self) -> dict[int, tuple[int, int]]:
+        about = {"client_software_name": "kafkapy", "client_software_version": "0"}
+        answer = self._ask(ApiKey.API_VERSIONS, 3, about)
+        return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
 
     def ask(self, api: ApiKey, body: dict[str, Any]) -> Any:
         """The decoded answer; Failed if the broker does not serve the API."""
@@ -94,13 +99,21 @@ class Client:
         try:
             self._socket.sendall(frame(head, encode_request(api, version, body)))
             (size,) = struct.unpack(">i", self._receive(4))
+            if not 0 < size <= _LARGEST_ANSWER:
+                raise self._stranger(f"an answer of {size} bytes")
             answer = memoryview(self._receive(size)).toreadonly()
         except OSError as failed:
             raise Failed(f"lost the broker at {self._address}: {failed}") from None
-        correlation_id, body_at = read_response_head(api, version, answer)
-        if correlation_id != self._correlation_id:
-            raise Corrupt(f"answer {correlation_id} to request {self._correlation_id}")
-        return decode_response(api, version, answer[body_at:])
+        try:
+            correlation_id, body_at = read_response_head(api, version, answer)
+            if correlation_id != self._correlation_id:
+                raise Corrupt(f"answer {correlation_id} to request {self._correlation_id}")
+            return decode_response(api, version, answer[body_at:])
+        except Corrupt as bad:
+            raise self._stranger(str(bad)) from None
+
+    def _stranger(self, why: str) -> Failed:
+        return Failed(f"what answers at {self._address} is no Kafka broker: {why}")
 
     def _receive(self, count: int) -> bytes:
         data = bytearray(count)
@@ -153,4 +166,30 @@ class Client:
 def check(code: int, about: str, message: str | None = None) -> None:
     """Failed, in words, if `code` is an error."""
     if code:
-        raise Failed(f"{about}: {ErrorCode(code).name}" + (f": {message}" if message else ""))
+        raise Failed(_told(code, about, message))
+
+
+def check_all(answers: Iterable[tuple[int, str, str | None]]) -> None:
+    """`check` of many things that were tried: Failed names each that was refused."""
+    refused = [_told(*answer) for answer in answers if answer[0]]
+    if refused:
+        raise Failed("; ".join(refused))
+
+
+def _told(code: int, about: str, message: str | None) -> str:
+    error = ErrorCode(code)
+    return f"{about}: {error.name}: {message or ERROR_MESSAGES[error]}"
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Of HOST:PORT, or [HOST]:PORT for IPv6."""
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > _LAST_PORT:
+        raise Failed(f"{address}: expected HOST:PORT, for example {DEFAULT_SERVER}")
+    return host, int(port)
+
+
+def address_of(node: Any) -> str:
+    """HOST:PORT of a broker or coordinator in an answer."""
+    return f"[{node.host}]:{node.port}" if ":" in node.host else f"{node.host}:{node.port}"

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from kafkapy.cli.arguments import INT32, INT64_MAX, number, utf8
 from kafkapy.cli.client import DEFAULT_SERVER, Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
@@ -26,9 +27,9 @@ _MAX_BYTES: Final = 16 * 1024 * 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic")
+    parser.add_argument("topic", type=utf8)
     parser.add_argument("--server", default=DEFAULT_SERVER, metavar="HOST:PORT")
-    parser.add_argument("--partition", type=int, action="append", help="default: all")
+    parser.add_argument("--partition", type=INT32, action="append", help="default: all")
     parser.add_argument(
         "--from",
         dest="start",
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="start, end, an offset, or a time as 2026-11-18T12:00:00Z (default start)",
     )
-    parser.add_argument("--max", type=int, help="stop after so many records")
+    parser.add_argument("--max", type=number(1, INT64_MAX), help="stop after so many records")
     parser.add_argument("--follow", action="store_true", help="wait for more, until Ctrl-C")
     parser.add_argument("--committed", action="store_true", help="read_committed isolation")
     parser.add_argument("--format", choices=("value", "full", "json"), default="value")
@@ -65,18 +66,19 @@ def run(options: argparse.Namespace) -> int:
 
 def _starts(client: Client, options: argparse.Namespace, wanted: list[int]) -> dict[int, int]:
     where = options.start
-    if where.isdigit():
+    if where.isascii() and where.isdigit():
         return dict.fromkeys(wanted, int(where))
     if where in ("start", "end"):
         return client.offsets(options.topic, dict.fromkeys(wanted, -2 if where == "start" else -1))
     try:
-        moment = datetime.fromisoformat(where)
-    except ValueError:
+        # Without a zone it is local time, which not every year has.
+        timestamp = int(datetime.fromisoformat(where).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
         raise Failed(
             f"--from {where}: expected start, end, an offset or a time as 2026-11-18T12:00:00Z"
         ) from None
-    timestamp = int((moment if moment.tzinfo else moment.astimezone()).timestamp() * 1000)
-    found = client.offsets(options.topic, dict.fromkeys(wanted, timestamp))
+    # Below 0 are ListOffsets' names for ends; every record is younger than 1970.
+    found = client.offsets(options.topic, dict.fromkeys(wanted, max(0, timestamp)))
     ends = client.offsets(options.topic, dict.fromkeys(wanted, -1))
     return {index: ends[index] if at < 0 else at for index, at in found.items()}
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from kafkapy.cli.client import Client, check
+from kafkapy.cli.client import Client, address_of, check
 from kafkapy.cli.main import Failed
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
@@ -30,7 +30,7 @@ def coordinator(server: str, key_type: int, key: str) -> Client:
             time.sleep(_PAUSE_SECONDS)
     about = f"coordinator of {_NAMES[key_type]} {key}"
     check(found.error_code, about, found.error_message or None)
-    return Client(f"{found.host}:{found.port}")
+    return Client(address_of(found))
 
 
 def each_broker(server: str) -> Iterator[tuple[int, Client]]:
@@ -38,7 +38,7 @@ def each_broker(server: str) -> Iterator[tuple[int, Client]]:
     with Client(server) as client:
         brokers = sorted(client.metadata([]).brokers, key=lambda one: one.node_id)
     for one in brokers:
-        with Client(f"{one.host}:{one.port}") as client:
+        with Client(address_of(one)) as client:
             yield one.node_id, client
 
 
@@ -50,7 +50,7 @@ def chosen_partitions(client: Client, given: list[str]) -> set[tuple[str, int]]:
         existing = client.partitions(topic)
         chosen = existing
         if listed:
-            if not all(number.strip().isdigit() for number in listed.split(",")):
+            if not all(number.strip().isdecimal() for number in listed.split(",")):
                 raise Failed(f"--topic {one}: expected NAME:0,1,2")
             chosen = [int(number) for number in listed.split(",")]
         missing = sorted(set(chosen) - set(existing))

@@ -3,7 +3,8 @@
 import argparse
 from typing import Any, Final, NamedTuple
 
-from kafkapy.cli.client import DEFAULT_SERVER, Client, check
+from kafkapy.cli.arguments import utf8
+from kafkapy.cli.client import DEFAULT_SERVER, Client, check, check_all
 from kafkapy.cli.finding import GROUP, chosen_partitions, coordinator, each_broker
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -47,13 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     describe = actions.add_parser(
         "describe", help="lag of each partition and who owns it", parents=[common]
     )
-    describe.add_argument("group")
+    describe.add_argument("group", type=utf8)
     describe.add_argument("--members", action="store_true", help="a line for each member")
     describe.set_defaults(run=_describe)
     reset = actions.add_parser(
         "reset-offsets", help="where an inactive group goes on", parents=[common]
     )
-    reset.add_argument("group")
+    reset.add_argument("group", type=utf8)
     reset.add_argument(
         "--topic",
         action="append",
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reset.add_argument("--dry-run", action="store_true", help="only show what would change")
     reset.set_defaults(run=_reset)
     delete = actions.add_parser("delete", help="groups and their offsets", parents=[common])
-    delete.add_argument("group", nargs="+")
+    delete.add_argument("group", nargs="+", type=utf8)
     delete.set_defaults(run=_delete)
 
 
@@ -156,10 +157,12 @@ def _reset(options: argparse.Namespace) -> int:
 
 
 def _delete(options: argparse.Namespace) -> int:
-    for name in options.group:
-        with coordinator(options.server, GROUP, name) as client:
-            answer = client.ask(ApiKey.DELETE_GROUPS, {"groups_names": [name]})
-        check(answer.results[0].error_code, f"group {name}")
+    found = []
+    for group in options.group:
+        with coordinator(options.server, GROUP, group) as client:
+            answer = client.ask(ApiKey.DELETE_GROUPS, {"groups_names": [group]})
+        found.append((answer.results[0].error_code, f"group {group}", None))
+    check_all(found)
     return 0
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from kafkapy.cli.client import Client, check
+from kafkapy.cli.arguments import INT32, INT64, INT64_MAX, number, utf8
+from kafkapy.cli.client import Client, address_of, check
 from kafkapy.cli.finding import TRANSACTION, chosen_partitions, coordinator, each_broker
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -37,7 +38,7 @@ def add_arguments(actions: Any, common: argparse.ArgumentParser) -> None:
     )
     find.add_argument(
         "--max-timeout-ms",
-        type=int,
+        type=number(0, INT64_MAX),
         default=_MAX_TIMEOUT_MS,
         metavar="MS",
         help="the brokers' transaction.max.timeout.ms: what was written to since may be slow "
@@ -47,9 +48,9 @@ def add_arguments(actions: Any, common: argparse.ArgumentParser) -> None:
 
 
 def add_abort_arguments(abort: argparse.ArgumentParser) -> None:
-    abort.add_argument("--topic", metavar="NAME", help="of a hanging transaction")
-    abort.add_argument("--partition", type=int, metavar="P")
-    abort.add_argument("--start-offset", type=int, metavar="N", help="as find-hanging shows it")
+    abort.add_argument("--topic", type=utf8, metavar="NAME", help="of a hanging transaction")
+    abort.add_argument("--partition", type=INT32, metavar="P")
+    abort.add_argument("--start-offset", type=INT64, metavar="N", help="as find-hanging shows it")
 
 
 def _find(options: argparse.Namespace) -> int:
@@ -182,7 +183,7 @@ def _leader(server: str, where: Where) -> Client:
 
 def _by_leader(client: Client, wanted: set[Where]) -> dict[str, list[Where]]:
     metadata = client.metadata(sorted({topic for topic, _ in wanted}))
-    addresses = {one.node_id: f"{one.host}:{one.port}" for one in metadata.brokers}
+    addresses = {one.node_id: address_of(one) for one in metadata.brokers}
     found: dict[str, list[Where]] = {}
     for topic in metadata.topics:
         for one in topic.partitions:

@@ -4,6 +4,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -33,8 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 2
+    if sys.stdout is None:  # closed by who started us
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as we run
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
         return code
     except Failed as failed:
         print(f"kafkapy: {failed}", file=sys.stderr)
@@ -43,8 +47,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # Whoever read our output (head, less) has seen enough.
-        sys.stderr.close()
+        _discard_output()
         return 0
+    except OSError as failed:
+        _discard_output()
+        about = failed.filename or "cannot write the output"
+        print(f"kafkapy: {about}: {failed.strerror or failed}", file=sys.stderr)
+        return 1
+
+
+def _discard_output() -> None:
+    """What could not be written is not tried again when the interpreter ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _parser(wanted: str | None) -> argparse.ArgumentParser:

@@ -3,26 +3,41 @@
     --format value          the line is the value
     --format key:value      split at the first --separator
     --format json           {"key": ..., "value": ..., "headers": {...}, "partition": 0}
+                            or what `consume --format json` printed
 
 Records with a key go where Kafka's clients would send them (murmur2); others in turn.
 """
 
 import argparse
+import base64
+import binascii
 import json
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from kafkapy.cli.arguments import INT32, INT64_MAX, utf8
 from kafkapy.cli.client import DEFAULT_SERVER, Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
 from kafkapy.cli.partitioner import partition_for_key
+from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import Codec, NewRecord, build_batch
 
+_NO_TIMESTAMP: Final = -1
 _BATCH_RECORDS: Final = 1000
 _BATCH_BYTES: Final = 512 * 1024
 _TIMEOUT_MS: Final = 30_000
+# A topic that this made the broker create is answered for once its leaders serve.
+_BEING_MADE: Final = {
+    ErrorCode.NONE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+}
+_ATTEMPTS: Final = 100
+_PAUSE_SECONDS: Final = 0.05
 
 
 class Line(NamedTuple):
@@ -31,11 +46,11 @@ class Line(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic")
+    parser.add_argument("topic", type=utf8)
     parser.add_argument("--server", default=DEFAULT_SERVER, metavar="HOST:PORT")
     parser.add_argument("--format", choices=("value", "key:value", "json"), default="value")
     parser.add_argument("--separator", default=":", help="between key and value (default ':')")
-    parser.add_argument("--partition", type=int, help="all records to this partition")
+    parser.add_argument("--partition", type=INT32, help="all records to this partition")
     parser.add_argument("--acks", choices=("1", "all"), default="all")
     parser.add_argument(
         "--compression", choices=[codec.name.lower() for codec in Codec], default="none"
@@ -44,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if not options.separator:
+        raise Failed("--separator: expected at least one character")
     progress = Progress("records")
     with Client(options.server) as client:
         partitions = _partitions(client, options.topic)
@@ -51,6 +68,8 @@ def run(options: argparse.Namespace) -> int:
         size = turn = 0
         for line in _lines(options):
             index = line.partition if line.partition is not None else options.partition
+            if index is not None and index not in partitions:
+                raise Failed(f"topic {options.topic} has no partition {index}")
             if index is None and line.record.key is not None:
                 index = partitions[partition_for_key(line.record.key, len(partitions))]
             elif index is None:
@@ -69,15 +88,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _partitions(client: Client, topic: str) -> list[int]:
     """Of the topic, which the broker may create now if it does not exist."""
-    for _ in range(50):
+    for _ in range(_ATTEMPTS):
         row = client.metadata([topic], create=True).topics[0]
         if not row.error_code and all(one.leader_id >= 0 for one in row.partitions):
             return sorted(one.partition_index for one in row.partitions)
+        if row.error_code not in _BEING_MADE:
+            break
+        time.sleep(_PAUSE_SECONDS)
     check(row.error_code, f"topic {topic}")
     raise Failed(f"topic {topic}: not every partition has a leader")
 
 
 def _lines(options: argparse.Namespace) -> Iterator[Line]:
+    if sys.stdin is None:
+        raise Failed("standard input is closed: there is nothing to produce")
     for number, raw in enumerate(sys.stdin.buffer, start=1):
         line = raw.rstrip(b"\r\n")
         if options.format == "value":
@@ -93,19 +117,45 @@ def _lines(options: argparse.Namespace) -> Iterator[Line]:
 
 def _from_json(line: bytes, number: int) -> Line:
     try:
-        given: dict[str, Any] = json.loads(line)
-        headers = tuple((name, _bytes(one)) for name, one in given.get("headers", {}).items())
+        given = json.loads(line)
+        if not isinstance(given, dict) or "value" not in given:
+            raise ValueError('expected an object with a "value"')
+        partition = given.get("partition")
+        if partition is not None and type(partition) is not int:
+            raise ValueError(f"partition {partition!r} is not a whole number")
         timestamp = given.get("timestamp", _now_ms())
+        if type(timestamp) is not int or not _NO_TIMESTAMP <= timestamp <= INT64_MAX:
+            raise ValueError(f"timestamp {timestamp!r} is not in milliseconds since 1970")
+        headers = tuple(_headers(given.get("headers") or {}))
         record = NewRecord(_bytes(given.get("key")), _bytes(given["value"]), timestamp, headers)
-        return Line(record, given.get("partition"))
-    except (ValueError, KeyError, AttributeError) as bad:
+        return Line(record, partition)
+    except (ValueError, RecursionError) as bad:
         raise Failed(f"line {number} is not a JSON record with a value: {bad}") from None
 
 
+def _headers(given: Any) -> Iterator[tuple[str, bytes | None]]:
+    """An object, or pairs where the order matters or a name comes twice."""
+    pairs = list(given.items()) if isinstance(given, dict) else given
+    if not isinstance(pairs, list):
+        raise ValueError("headers: expected an object, or [name, value] pairs")
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise ValueError("headers: expected an object, or [name, value] pairs")
+        header, value = pair
+        header.encode()
+        yield header, _bytes(value)
+
+
 def _bytes(value: Any) -> bytes | None:
-    """Text as it is, anything else as JSON; null stays null (a tombstone)."""
+    """Text as it is; null stays null (a tombstone); {"base64": ...} is the bytes that
+    `consume` could not show as text; anything else as JSON."""
     if value is None:
         return None
+    if isinstance(value, dict) and list(value) == ["base64"] and isinstance(value["base64"], str):
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except binascii.Error as bad:
+            raise ValueError(f"base64: {bad}") from None
     return (value if isinstance(value, str) else json.dumps(value)).encode()
 
 
@@ -133,6 +183,4 @@ def _send(client: Client, options: argparse.Namespace, waiting: dict[int, list[N
 
 
 def _now_ms() -> int:
-    import time
-
     return time.time_ns() // 1_000_000

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from kafkapy.cli.arguments import INT64
 from kafkapy.cli.main import Failed
 
 Where = tuple[str, int]
@@ -26,8 +27,10 @@ def add_targets(parser: argparse.ArgumentParser) -> None:
     ways.add_argument("--to-earliest", action="store_true")
     ways.add_argument("--to-latest", action="store_true")
     ways.add_argument("--to-current", action="store_true", help="within the log as it is now")
-    ways.add_argument("--to-offset", type=int, metavar="N")
-    ways.add_argument("--shift-by", type=int, metavar="N", help="back if negative (--shift-by=-5)")
+    ways.add_argument("--to-offset", type=INT64, metavar="N")
+    ways.add_argument(
+        "--shift-by", type=INT64, metavar="N", help="back if negative (--shift-by=-5)"
+    )
     ways.add_argument("--to-datetime", metavar="ISO", help="for example 2026-11-18T12:00:00+01:00")
     ways.add_argument("--by-duration", type=float, metavar="SECONDS", help="that long ago")
 
@@ -37,8 +40,7 @@ def target_of(options: argparse.Namespace) -> Target:
     if options.to_datetime is not None:
         timestamp = _timestamp(options.to_datetime)
     elif options.by_duration is not None:
-        past = datetime.now(UTC) - timedelta(seconds=options.by_duration)
-        timestamp = round(past.timestamp() * 1000)
+        timestamp = _ago(options.by_duration)
     return Target(
         options.to_earliest,
         options.to_latest,
@@ -83,7 +85,20 @@ def new_offsets(
 
 def _timestamp(text: str) -> int:
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise Failed(f"--to-datetime {text}: expected ISO 8601") from None
-    return round(moment.timestamp() * 1000)
+        # Without a zone it is local time, which not every year has.
+        timestamp = round(datetime.fromisoformat(text).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        raise Failed(f"--to-datetime {text}: expected ISO 8601, from 1970 on") from None
+    if timestamp < 0:
+        raise Failed(f"--to-datetime {text}: expected ISO 8601, from 1970 on")
+    return timestamp
+
+
+def _ago(seconds: float) -> int:
+    try:
+        past = datetime.now(UTC) - timedelta(seconds=seconds)
+    except (ValueError, OverflowError):
+        past = None
+    if past is None or past.timestamp() < 0:
+        raise Failed(f"--by-duration {seconds:g}: expected seconds, and not from before 1970")
+    return round(past.timestamp() * 1000)

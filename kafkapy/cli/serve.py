@@ -101,7 +101,7 @@ def configured(options: argparse.Namespace) -> BrokerConfig:
     if options.listen is not None or alone:
         _listen(properties, options.listen or DEFAULT_LISTEN)
     if options.data is not None or alone:
-        properties["log.dirs"] = os.path.abspath(options.data or DEFAULT_DATA)
+        properties["log.dirs"] = _data(options.data or DEFAULT_DATA)
     for given in options.set:
         key, equals, value = given.partition("=")
         if not equals:
@@ -111,6 +111,14 @@ def configured(options: argparse.Namespace) -> BrokerConfig:
         return BrokerConfig(properties)
     except ConfigError as bad:
         raise Failed(str(bad)) from None
+
+
+def _data(path: str) -> str:
+    if "," in path:
+        raise Failed(
+            f"--data {path}: a comma separates directories; name one, or use --set log.dirs=A,B"
+        )
+    return os.path.abspath(path)
 
 
 def _listen(properties: dict[str, str], listen: str) -> None:
@@ -133,6 +141,8 @@ def _read_properties(path: str) -> dict[str, str]:
             return parse_properties(file.read())
     except OSError as failed:
         raise Failed(f"--config {path}: {failed.strerror}") from None
+    except UnicodeDecodeError as bad:
+        raise Failed(f"--config {path}: not a text file in UTF-8: {bad.reason}") from None
 
 
 def _line(serving: "object", *, as_json: bool) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from kafkapy.broker.wire import millis
 from kafkapy.cli import hanging
+from kafkapy.cli.arguments import INT64, INT64_MAX, utf8
 from kafkapy.cli.client import DEFAULT_SERVER, Client, check
 from kafkapy.cli.finding import TRANSACTION, coordinator, each_broker
 from kafkapy.cli.main import Failed
@@ -36,17 +37,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lists = actions.add_parser("list", help="transactional ids and their state", parents=[common])
     lists.add_argument("--state", help="only these, for example Ongoing,PrepareCommit")
     lists.add_argument("--producer-id", help="only of these producers, for example 4000,4001")
-    lists.add_argument("--longer-than-ms", type=int, default=-1, help="only those open for longer")
+    lists.add_argument(
+        "--longer-than-ms", type=INT64, default=-1, help="only those open for longer"
+    )
     lists.add_argument("--pattern", help="only ids that match this regular expression (RE2)")
     lists.set_defaults(run=_list)
     describe = actions.add_parser(
         "describe", help="one transactional id and where its transaction is", parents=[common]
     )
-    describe.add_argument("id")
+    describe.add_argument("id", type=utf8)
     describe.set_defaults(run=_describe)
     hanging.add_arguments(actions, common)
     abort = actions.add_parser("abort", help="end what is open, undecided", parents=[common])
-    abort.add_argument("id", nargs="?", help="of a transaction that its coordinator knows")
+    abort.add_argument(
+        "id", nargs="?", type=utf8, help="of a transaction that its coordinator knows"
+    )
     hanging.add_abort_arguments(abort)
     abort.set_defaults(run=_abort)
 
@@ -168,6 +173,6 @@ def _words(given: str | None) -> list[str]:
 
 def _numbers(given: str | None, option: str) -> list[int]:
     words = _words(given)
-    if not all(word.isdigit() for word in words):
+    if not all(word.isascii() and word.isdigit() and int(word) <= INT64_MAX for word in words):
         raise Failed(f"{option} {given}: expected numbers, for example 4000,4001")
     return [int(word) for word in words]

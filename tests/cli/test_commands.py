@@ -2,12 +2,16 @@
 
 import io
 import json
+import socket
+import sys
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
 
 from kafkapy.cli.main import main
+from kafkapy.cli.produce import _partitions
 from kafkapy.testing import Broker
 
 
@@ -78,6 +82,127 @@ def test_a_mistake_is_one_line_and_exit_code_1(
     told = capfd.readouterr().err
     assert sentence in told
     assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("[]", "expected an object"),
+        ("{}", 'expected an object with a "value"'),
+        ('{"value": 1, "partition": "x"}', "not a whole number"),
+        ('{"value": 1, "partition": 1.5}', "not a whole number"),
+        ('{"value": 1, "partition": 9}', "has no partition 9"),
+        ('{"value": 1, "timestamp": "now"}', "not in milliseconds"),
+        ('{"value": 1, "timestamp": 1.5}', "not in milliseconds"),
+        ('{"value": 1, "timestamp": 99999999999999999999}', "not in milliseconds"),
+        ('{"value": 1, "headers": "x"}', "headers"),
+        ('{"value": 1, "headers": [["x"]]}', "headers"),
+        ('{"value": 1, "headers": {"\\ud800": 1}}', "surrogates"),
+        ('{"value": {"base64": "?"}}', "base64"),
+    ],
+)
+def test_a_line_that_is_no_record_is_named(
+    kafka: Broker,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    sentence: str,
+) -> None:
+    typed(monkeypatch, line + "\n")
+    assert run(kafka, "produce", "refusing", "--format", "json") == 1
+    told = capfd.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+
+
+def test_what_consume_prints_produce_reads(
+    kafka: Broker, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes that are no text, headers that come twice, tombstones and times included."""
+    line = (
+        '{"partition": 0, "offset": 0, "timestamp": 1700000000000, "key": "k", '
+        '"value": {"base64": "/wA="}, "headers": [["h", "1"], ["h", null]]}\n'
+        '{"partition": 0, "offset": 1, "timestamp": 1700000000001, "key": "k", '
+        '"value": null, "headers": []}\n'
+    )
+    typed(monkeypatch, line)
+    assert run(kafka, "produce", "round", "--format", "json") == 0
+    capfd.readouterr()
+    assert run(kafka, "consume", "round", "--format", "json") == 0
+    assert capfd.readouterr().out == line
+
+
+def test_a_topic_that_is_being_created_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The broker makes it, and says that it does not know it until its leaders serve."""
+    unknown = SimpleNamespace(error_code=3, partitions=[])
+    made = SimpleNamespace(
+        error_code=0, partitions=[SimpleNamespace(partition_index=0, leader_id=1)]
+    )
+    answers = iter([unknown] * 60 + [made])
+    slept: list[float] = []
+    monkeypatch.setattr("kafkapy.cli.produce.time.sleep", slept.append)
+    client = SimpleNamespace(
+        metadata=lambda topics, create: SimpleNamespace(topics=[next(answers)])
+    )
+    assert _partitions(client, "slow") == [0]  # type: ignore[arg-type]  # what it asks of one
+    assert len(slept) == 60
+
+
+@pytest.mark.parametrize("start", ["²", "-3", "yesterday"])
+def test_where_to_start_is_said_in_one_line(
+    kafka: Broker, capfd: pytest.CaptureFixture[str], start: str
+) -> None:
+    assert run(kafka, "topics", "create", f"start-{ord(start[0])}") == 0
+    assert run(kafka, "consume", f"start-{ord(start[0])}", f"--from={start}") == 1
+    assert "expected start, end, an offset or a time" in capfd.readouterr().err
+
+
+def test_each_topic_that_was_not_deleted_is_named(
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(kafka, "topics", "create", "there") == 0
+    assert run(kafka, "topics", "delete", "gone-1", "there", "gone-2") == 1
+    told = capfd.readouterr().err
+    assert "gone-1" in told
+    assert "gone-2" in told
+    assert "there:" not in told
+
+
+def test_a_full_disk_under_the_output_is_one_line(
+    kafka: Broker, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(kafka, "topics", "create", "printed") == 0
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        assert run(kafka, "topics", "list") == 1
+    assert capfd.readouterr().err == "kafkapy: cannot write the output: No space left on device\n"
+
+
+def test_output_that_was_closed_is_no_failure(
+    kafka: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    assert run(kafka, "topics", "list") == 0
+    sys.stdout.close()
+
+
+def test_what_is_no_broker_is_said_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+
+        def answer() -> None:
+            peer, _ = stranger.accept()
+            with peer:
+                peer.recv(1000)
+                peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"127.0.0.1:{stranger.getsockname()[1]}"
+        assert main(["topics", "list", "--server", address]) == 1
+        thread.join()
+    assert "is no Kafka broker" in capfd.readouterr().err
 
 
 def test_nobody_at_the_address_is_said_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:

@@ -144,6 +144,14 @@ def test_a_time_after_the_last_record_means_the_end() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "way", ["--to-datetime=1960-01-01T00:00Z", "--by-duration=1e300", "--by-duration=nan"]
+)
+def test_times_that_no_record_has_are_refused(way: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", "reset-offsets", "g", way]) == 1
+    assert "1970" in capfd.readouterr().err
+
+
 def test_times_are_given_in_two_ways() -> None:
     options = SimpleNamespace(
         to_earliest=False,
