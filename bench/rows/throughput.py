@@ -28,6 +28,7 @@ class Produce:
 
     def into(self, run: Run, topic: str) -> Figures:
         records = run.records(self.records)
+        run.warm_memory(records * self.record_bytes)
         with run.costs() as costs:
             sent = run.client(
                 "librdkafka_produce",
