@@ -11,7 +11,8 @@ import dataclasses
 import json
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         if len(options.files) > 1 and not options.json:
             print(f"== {path}")
         for row in _rows(path, data, with_records=options.records):
-            print(json.dumps(row, default=_plain) if options.json else _line(row))
+            print(json.dumps(_plain(row)) if options.json else _line(row))
     return 0
 
 
@@ -67,11 +68,16 @@ def _log_rows(path: str, data: bytes, with_records: bool) -> Iterator[dict[str, 
     decode = _decoder(path)
     view = memoryview(data)
     end = 0
-    for at, header in batches(view):
-        end = at + header.size
-        yield _batch_row(at, header, is_valid=crc_is_valid(view, at, header))
-        if with_records:
-            yield from _record_rows(view[at:end], header, decode)
+    try:
+        for at, header in batches(view):
+            row = _batch_row(at, header, is_valid=crc_is_valid(view, at, header))
+            end = at + header.size
+            yield row
+            if with_records:
+                yield from _record_rows(view[at:end], header, decode)
+    except Corrupt as bad:
+        yield {"error": f"from position {end} on these are no batches: {bad}"}
+        return
     if end < len(data):
         yield {"error": f"{len(data) - end} bytes at position {end} are no whole batch"}
 
@@ -122,6 +128,9 @@ def _decoded(record: Record, decode: Decode) -> dict[str, Any]:
         return {"key": _text(record.key), "value": _text(record.value), "error": str(bad)}
     if meaning is None:
         return {"key": _text(record.key), "value": _text(record.value)}
+    if isinstance(meaning, tuple) and not hasattr(meaning, "_asdict"):
+        key, value = meaning
+        return {"type": type(key).__name__, "record": {"key": key, "value": value}}
     return {"type": type(meaning).__name__, "record": meaning}
 
 
@@ -187,7 +196,7 @@ def _snapshot_rows(path: str, data: bytes) -> Iterator[dict[str, Any]]:
 
 def _first_offset(path: str) -> int:
     name = os.path.basename(path).partition(".")[0]
-    if not name.isdigit():
+    if not (name.isascii() and name.isdigit()):
         raise Failed(
             f"{path}: an index is named by its first offset, as 00000000000000000000.index"
         )
@@ -196,7 +205,7 @@ def _first_offset(path: str) -> int:
 
 def _line(row: dict[str, Any]) -> str:
     if "record" in row:
-        told = json.dumps(_plain(row["record"]), default=_plain)
+        told = json.dumps(_plain(row["record"]))
         return f"  {row['offset']}  {row['type']} {told}"
     if "offset" in row and "timestamp" in row and "base_offset" not in row:
         rest = {key: value for key, value in row.items() if key not in ("offset", "timestamp")}
@@ -210,17 +219,28 @@ def _shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """For JSON: records as objects, ids as text, bytes as text where they are text."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-    if hasattr(value, "_asdict"):
-        return value._asdict()
-    if isinstance(value, bytes):
-        return _text(value)
+    """For JSON: records as objects with the names of their fields, ids as text, bytes as text
+    where they are text."""
+    if isinstance(value, Enum):
+        return value.name
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, bytes | memoryview):
+        return _text(bytes(value))
     if isinstance(value, UUID):
         from kafkapy.kraft.uuids import uuid_to_text
 
         return uuid_to_text(value)
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, set | frozenset):
+        return [_plain(one) for one in sorted(value)]
+    if isinstance(value, Sequence):
+        return [_plain(one) for one in value]
     return str(value)
 
 
