@@ -108,17 +108,16 @@ class _Fetch:
         """What is there already is read again when there is more."""
         self._is_woken = False
         self._missing_bytes = self._min_bytes - self._read_bytes
-        self._outdated: list[int] = []
+        self._outdated: set[int] = set()
         if self._read_bytes:
             for at, one in self._fetched.items():
                 if one.size:
                     one.release()
-                    self._outdated.append(at)
+                    self._outdated.add(at)
 
     def on_more(self, position: int, count_bytes: int) -> None:
         """A watched partition has more to read, or (0 bytes) is not what it was."""
-        if position not in self._outdated:
-            self._outdated.append(position)
+        self._outdated.add(position)
         self._missing_bytes -= count_bytes
         if self._is_woken or (self._missing_bytes > 0 and count_bytes):
             return
@@ -128,8 +127,7 @@ class _Fetch:
     def _look_again(self) -> None:
         if not self._is_parked:
             return
-        self._outdated.sort()
-        self.read(self._outdated)
+        self.read(sorted(self._outdated))
         if self.has_enough:
             self._resolve()
         else:
