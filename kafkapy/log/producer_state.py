@@ -142,13 +142,10 @@ class ProducerStates:
         *,
         expiry_ms: int = DEFAULT_EXPIRY_MS,
         end_offset: int = 0,
-        verifies_transactions: bool = True,
     ) -> None:
         self.topic_partition = topic_partition
         self.expiry_ms = expiry_ms
         self.end_offset = end_offset
-        # transaction.partition.verification.enable
-        self.verifies_transactions = verifies_transactions
         self.verifications = Verifications()
         self._entries: dict[int, ProducerEntry] = {}
         # First offset -> producer id, ascending: offsets only grow.
@@ -204,11 +201,7 @@ class ProducerStates:
         return None
 
     def _check_verified(self, header: BatchHeader, guard: VerificationGuard | None) -> None:
-        if (
-            self.verifies_transactions
-            and not self.has_open_transaction(header.producer_id, header.producer_epoch)
-            and not self.verifications.matches(header.producer_id, guard)
-        ):
+        if not self.is_amid(header) and not self.verifications.matches(header.producer_id, guard):
             raise self._refused(
                 ErrorCode.INVALID_TXN_STATE,
                 header,

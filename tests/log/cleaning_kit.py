@@ -109,7 +109,6 @@ class Partition:
             is_clean=is_clean,
             recovery_point=recovery_point,
         )
-        log.producers.verifies_transactions = False
         log.advance_high_watermark(log.log_end_offset)
         self.log = log
         return log
@@ -139,7 +138,12 @@ class Partition:
         )
         if pid >= 0:
             self.sequences[pid, epoch] = sequence + len(pairs)
-        info = self.log.append_as_leader(memoryview(batch), leader_epoch=0)
+        guard = None
+        if transactional:
+            guard = self.log.producers.begin_verification(
+                pid, epoch, sequence, supports_epoch_bump=False, now=self.clock.now()
+            )
+        info = self.log.append_as_leader(memoryview(batch), leader_epoch=0, guard=guard)
         self.log.advance_high_watermark(self.log.log_end_offset)
         return info.first_offset
 

@@ -22,10 +22,12 @@ E = ErrorCode
 
 
 class Partition:
-    """A log that holds nothing: it checks, then updates, as PartitionLog does."""
+    """A log that holds nothing: it checks, then updates, as PartitionLog does. A transactional
+    batch brings the guard that nobody had to confirm, unless the coordinator is in the test."""
 
     def __init__(self, *, verifies: bool = False) -> None:
-        self.states = ProducerStates(TopicPartition("orders", 0), verifies_transactions=verifies)
+        self.states = ProducerStates(TopicPartition("orders", 0))
+        self._verifies = verifies
 
     def data(
         self,
@@ -48,6 +50,10 @@ class Partition:
             is_transactional=transactional,
         )
         header = read_header(batch)
+        if transactional and not self._verifies and origin is not Origin.REPLICATION:
+            guard = self.states.begin_verification(
+                pid, epoch, sequence, supports_epoch_bump=False, now=NOW
+            )
         duplicate = self.states.check(header, origin, guard=guard)
         return duplicate or self.states.update(header, batch)
 

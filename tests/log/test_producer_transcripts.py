@@ -27,7 +27,12 @@ def data(
         base_sequence=sequence,
         is_transactional=bool(transactional),
     )
-    return partition.log.append_as_leader(memoryview(batch), leader_epoch=0)
+    guard = None
+    if transactional:
+        guard = partition.log.producers.begin_verification(
+            pid, epoch, sequence, supports_epoch_bump=False, now=partition.clock.now()
+        )
+    return partition.log.append_as_leader(memoryview(batch), leader_epoch=0, guard=guard)
 
 
 def marker(
