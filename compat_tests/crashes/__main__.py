@@ -1,9 +1,12 @@
 """`python -m compat_tests.crashes [--rounds N] [--seed N] [--target kafkapy|apache]`."""
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 
+from compat_tests import installation
+from compat_tests.crashes import UNAVAILABLE
 from compat_tests.crashes.run import Run
 from compat_tests.targets import KAFKAPY, TARGETS, server
 
@@ -19,6 +22,9 @@ def main() -> None:
         broker = server(options.target, Path(scratch))
         try:
             Run(broker, options.seed, say=lambda line: print(line, flush=True)).go(options.rounds)
+        except installation.Unavailable as reason:
+            print(reason, file=sys.stderr)
+            sys.exit(UNAVAILABLE)
         finally:
             broker.stop()
 
