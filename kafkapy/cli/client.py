@@ -138,7 +138,17 @@ class Client:
         return self.ask(ApiKey.METADATA, {"topics": asked, "allow_auto_topic_creation": create})
 
     def offsets(self, topic: str, timestamps: dict[int, int]) -> dict[int, int]:
-        """Partition -> offset, for a timestamp (or -1 end, -2 start) of each."""
+        """Partition -> offset, for a timestamp (or -1 end, -2 start) of each; Failed if one
+        of them has none to tell."""
+        found, refused = self.known_offsets(topic, timestamps)
+        check_all((code, f"{topic}-{index}", None) for index, code in refused.items())
+        return found
+
+    def known_offsets(
+        self, topic: str, timestamps: dict[int, int]
+    ) -> tuple[dict[int, int], dict[int, int]]:
+        """As `offsets`, and the error codes of the partitions that have none to tell: those
+        whose log directory is offline, for one."""
         answer = self.ask(
             ApiKey.LIST_OFFSETS,
             {
@@ -156,11 +166,14 @@ class Client:
                 ],
             },
         )
-        found = {}
-        for one in answer.topics[0].partitions:
-            check(one.error_code, f"{topic}-{one.partition_index}")
-            found[one.partition_index] = one.offset
-        return found
+        found, refused = {}, {}
+        for topic_answer in answer.topics:
+            for one in topic_answer.partitions:
+                if one.error_code:
+                    refused[one.partition_index] = one.error_code
+                else:
+                    found[one.partition_index] = one.offset
+        return found, refused
 
 
 def check(code: int, about: str, message: str | None = None) -> None:

@@ -93,7 +93,7 @@ def _describe(options: argparse.Namespace) -> int:
     with coordinator(options.server, GROUP, options.group) as client:
         group = _described(client, options.group)
         committed = _committed(client, options.group)
-        ends = _offsets_at(client, {*committed, *group.owners}, _END)
+        ends = _offsets_at(client, {*committed, *group.owners}, _END, is_whole=False)
     if options.members:
         show(_member_rows(group), as_json=options.json, empty="no members")
         return 0
@@ -221,14 +221,18 @@ def _committed(client: Client, group: str) -> dict[tuple[str, int], int]:
 
 
 def _offsets_at(
-    client: Client, wanted: set[tuple[str, int]], timestamp: int
+    client: Client, wanted: set[tuple[str, int]], timestamp: int, *, is_whole: bool = True
 ) -> dict[tuple[str, int], int]:
-    """Of partitions that exist; a topic that is gone has no offsets."""
+    """Of partitions that exist; a topic that is gone has no offsets. Failed where a partition
+    has none to tell now, unless the rest is worth knowing (not `is_whole`)."""
     found = {}
     existing = {topic.name for topic in client.metadata(None).topics}
     for topic in sorted({name for name, _ in wanted} & existing):
         indexes = [partition for name, partition in wanted if name == topic]
-        offsets = client.offsets(topic, dict.fromkeys(indexes, timestamp))
+        asked = dict.fromkeys(indexes, timestamp)
+        offsets = (
+            client.offsets(topic, asked) if is_whole else client.known_offsets(topic, asked)[0]
+        )
         found.update({(topic, index): offset for index, offset in offsets.items()})
     return found
 

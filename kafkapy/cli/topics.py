@@ -82,8 +82,8 @@ def _describe(options: argparse.Namespace) -> int:
         topic = client.metadata([options.topic]).topics[0]
         check(topic.error_code, f"topic {options.topic}")
         indexes = [one.partition_index for one in topic.partitions if one.leader_id >= 0]
-        starts = client.offsets(options.topic, dict.fromkeys(indexes, -2))
-        ends = client.offsets(options.topic, dict.fromkeys(indexes, -1))
+        starts, _ = client.known_offsets(options.topic, dict.fromkeys(indexes, -2))
+        ends, _ = client.known_offsets(options.topic, dict.fromkeys(indexes, -1))
     rows = [
         {
             "partition": one.partition_index,
@@ -91,6 +91,7 @@ def _describe(options: argparse.Namespace) -> int:
             "epoch": one.leader_epoch,
             "replicas": list(one.replica_nodes),
             "isr": list(one.isr_nodes),
+            "offline": list(one.offline_replicas),
             "start": starts.get(one.partition_index),
             "end": ends.get(one.partition_index),
         }

@@ -10,8 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from kafkapy.cli.client import Client
 from kafkapy.cli.main import main
 from kafkapy.cli.produce import _partitions
+from kafkapy.core.errors import ErrorCode
 from kafkapy.testing import Broker
 
 
@@ -157,6 +159,36 @@ def test_where_to_start_is_said_in_one_line(
     assert run(kafka, "topics", "create", f"start-{ord(start[0])}") == 0
     assert run(kafka, "consume", f"start-{ord(start[0])}", f"--from={start}") == 1
     assert "expected start, end, an offset or a time" in capfd.readouterr().err
+
+
+def test_a_partition_that_is_offline_does_not_hide_the_others(
+    kafka: Broker, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One partition of two has no offsets to tell: describe shows the other's, for the topic
+    and for a group; what cannot do without them says which it is."""
+    assert run(kafka, "topics", "create", "half", "--partitions", "2") == 0
+    typed(monkeypatch, "1\n2\n3\n4\n")
+    assert run(kafka, "produce", "half") == 0
+    assert run(kafka, "groups", "reset-offsets", "g", "--topic", "half", "--to-earliest") == 0
+    known_offsets = Client.known_offsets
+
+    def offline(
+        client: Client, topic: str, timestamps: dict[int, int]
+    ) -> tuple[dict[int, int], dict[int, int]]:
+        found, refused = known_offsets(client, topic, timestamps)
+        del found[1]
+        return found, {**refused, 1: ErrorCode.KAFKA_STORAGE_ERROR}
+
+    monkeypatch.setattr(Client, "known_offsets", offline)
+    capfd.readouterr()
+    assert run(kafka, "topics", "describe", "half", "--json") == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [row["end"] for row in rows] == [2, None]
+    assert run(kafka, "groups", "describe", "g", "--json") == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [row["lag"] for row in rows] == [2, None]
+    assert run(kafka, "groups", "reset-offsets", "g", "--to-latest") == 1
+    assert "half-1: KAFKA_STORAGE_ERROR" in capfd.readouterr().err
 
 
 def test_each_topic_that_was_not_deleted_is_named(
