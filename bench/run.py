@@ -68,6 +68,7 @@ class Costs:
             "other_cores": max(0.0, whole - load - self.cpu_seconds) / self.seconds,
         }
 
+
 _CHUNK_BYTES = 1 << 20
 
 

@@ -34,7 +34,26 @@ class Heartbeats:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """The members of a classic group all join at once; then one of them leaves. A member hears
+    of a rebalance by its next heartbeat, `heartbeat_ms` after the last."""
+
+    members: int
+    heartbeat_ms: int = 100
+
+    def __call__(self, run: Run) -> Figures:
+        topic = run.topic(self.members)
+        with run.costs() as costs:
+            took = run.client(
+                "rebalance", topic=topic, members=self.members, heartbeat_ms=self.heartbeat_ms
+            )
+        return {**costs.figures(self.members), **took}
+
+
 _SETTLED = Figure("settled_seconds", "s until settled")
+_JOINED = Figure("join_seconds", "s until all are in")
+_LEFT = Figure("leave_seconds", "s until all know that one left")
 
 
 ROWS = (
@@ -51,5 +70,15 @@ ROWS = (
         Heartbeats(1000, groups=1000),
         figures=(REQUESTS, _SETTLED),
         targets=(KAFKAPY, APACHE),
+    ),
+    *(
+        Row(
+            f"rebalance-{members}",
+            f"a classic group of {members} members",
+            Rebalance(members),
+            figures=(_JOINED, _LEFT),
+            targets=(KAFKAPY, APACHE),
+        )
+        for members in (10, 100, 500)
     ),
 )
