@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         raise Failed("--separator: expected at least one character")
     progress = Progress("records")
     with Client(options.server) as client:
-        partitions = _partitions(client, options.topic)
+        partitions, led = _partitions(client, options.topic)
         waiting: dict[int, list[NewRecord]] = {}
         size = turn = 0
         for line in _lines(options):
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
             if index is None and line.record.key is not None:
                 index = partitions[partition_for_key(line.record.key, len(partitions))]
             elif index is None:
-                index, turn = partitions[turn % len(partitions)], turn + 1
+                index, turn = led[turn % len(led)], turn + 1
             waiting.setdefault(index, []).append(line.record)
             size += len(line.record.key or b"") + len(line.record.value or b"")
             progress.step()
@@ -86,17 +86,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _partitions(client: Client, topic: str) -> list[int]:
-    """Of the topic, which the broker may create now if it does not exist."""
+def _partitions(client: Client, topic: str) -> tuple[list[int], list[int]]:
+    """Of the topic, which the broker may create now if it does not exist: all of them, and
+    those that have a leader."""
     for _ in range(_ATTEMPTS):
         row = client.metadata([topic], create=True).topics[0]
-        if not row.error_code and all(one.leader_id >= 0 for one in row.partitions):
-            return sorted(one.partition_index for one in row.partitions)
+        led = sorted(one.partition_index for one in row.partitions if one.leader_id >= 0)
+        if not row.error_code and led:
+            return sorted(one.partition_index for one in row.partitions), led
         if row.error_code not in _BEING_MADE:
             break
         time.sleep(_PAUSE_SECONDS)
     check(row.error_code, f"topic {topic}")
-    raise Failed(f"topic {topic}: not every partition has a leader")
+    raise Failed(f"topic {topic}: no partition has a leader")
 
 
 def _lines(options: argparse.Namespace) -> Iterator[Line]:

@@ -140,7 +140,11 @@ def test_a_topic_that_is_being_created_is_waited_for(
     """The broker makes it, and says that it does not know it until its leaders serve."""
     unknown = SimpleNamespace(error_code=3, partitions=[])
     made = SimpleNamespace(
-        error_code=0, partitions=[SimpleNamespace(partition_index=0, leader_id=1)]
+        error_code=0,
+        partitions=[
+            SimpleNamespace(partition_index=0, leader_id=-1),
+            SimpleNamespace(partition_index=1, leader_id=1),
+        ],
     )
     answers = iter([unknown] * 60 + [made])
     slept: list[float] = []
@@ -148,7 +152,7 @@ def test_a_topic_that_is_being_created_is_waited_for(
     client = SimpleNamespace(
         metadata=lambda topics, create: SimpleNamespace(topics=[next(answers)])
     )
-    assert _partitions(client, "slow") == [0]  # type: ignore[arg-type]  # what it asks of one
+    assert _partitions(client, "slow") == ([0, 1], [1])  # type: ignore[arg-type]  # what it asks of one
     assert len(slept) == 60
 
 
