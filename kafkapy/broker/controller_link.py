@@ -4,12 +4,13 @@ The same events go over the wire when the controller is another node (BrokerRegi
 BrokerHeartbeat, AllocateProducerIds ...): the machines cannot tell.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from uuid import UUID
 
 from kafkapy.core.errors import Refused
 from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.controller.controller import Controller
+from kafkapy.kraft.controller.directories import AssignReplicas, ReplicaDirectory
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
 from kafkapy.kraft.controller.registration import (
     BrokerRegistered,
@@ -103,6 +104,13 @@ class LocalController:
             self._cordoned_dirs(),
         )
         self._controller.submit(event, then)
+
+    def assign(self, replicas: Iterable[ReplicaDirectory]) -> None:
+        """Say where replicas are (AssignReplicasToDirs). An answer is not waited for: what is
+        refused was deleted meanwhile."""
+        event = AssignReplicas(self._broker_id, self.epoch, tuple(replicas))
+        if event.replicas:
+            self._controller.submit(event, lambda answer: None)
 
     def allocate_producer_ids(self, then: Callable[[range | Refused], None]) -> None:
         def answered(answer: ProducerIdBlock | Refused) -> None:

@@ -37,6 +37,7 @@ from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, Network, Rng
 from kafkapy.group.lag import LagFigure
 from kafkapy.kraft.controller.controller import Controller
+from kafkapy.kraft.controller.directories import ReplicaDirectory
 from kafkapy.kraft.delta import Delta
 from kafkapy.kraft.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from kafkapy.kraft.metadata_quorum import MetadataQuorum
@@ -299,10 +300,16 @@ class Node:
         self.journal.error(
             "log directory offline", directory=directory, reason=failed.cause, partitions=len(lost)
         )
+        directory_ids = self.identity.directory_ids
         self.link.offline_dirs = tuple(
             directory_id
-            for path, directory_id in self.identity.directory_ids.items()
+            for path, directory_id in directory_ids.items()
             if self.logs.is_directory_offline(path)
+        )
+        # Replicas are placed without naming their directory: only we know what went with it.
+        self.link.assign(
+            ReplicaDirectory(directory_ids[directory], one.topic_id, one.topic_partition.partition)
+            for one in lost
         )
 
     def _metadata_disk_failed(self, failed: DiskFailed) -> None:

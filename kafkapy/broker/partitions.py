@@ -228,7 +228,11 @@ class Partitions:
 
     def directory_failed(self, directory: str) -> list[Partition]:
         """Everything in `directory` is gone until the node restarts with a good disk."""
-        lost = [one for one in self._by_name.values() if one.log.directory.startswith(directory)]
+        lost = [
+            one
+            for one in self._by_name.values()
+            if one.log.directory.rpartition("/")[0] == directory
+        ]
         for partition in lost:
             was_leader = partition.is_leader
             partition.go_offline()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kafkapy.broker.node import Node
-from kafkapy.core.errors import ErrorCode
+from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.wire import Pending
 from kafkapy.sim.world import World
@@ -124,3 +124,34 @@ def test_a_node_that_stops_meanwhile_makes_the_rest_at_its_next_start(kit: Kit) 
     kit.world.start()
     assert len(kit.node.partitions) == MANY
     assert _offset_code(kit, "many", MANY - 1) is ErrorCode.NONE
+
+
+def test_what_a_directory_takes_with_it_has_no_leader_and_the_others_go_on() -> None:
+    """Three directories, of which one is called as another begins. The middle one fails: its
+    partitions, and no others, are without a leader in the cluster's metadata."""
+    world = World(1, {"log.dirs": "/data/m,/data/a,/data/ab"})
+    world.start()
+    try:
+        asked = {"name": "t", "num_partitions": 9, "replication_factor": 1}
+        world.ask(ApiKey.CREATE_TOPICS, {"topics": [asked], "timeout": 10_000})
+        node = world.node
+        assert node is not None
+        node.directory_failed(DiskFailed("/data/a", "the disk is gone"))
+
+        def leaders() -> dict[int, int]:
+            topic = node.image.topics_by_name["t"]
+            return {index: state.leader for index, state in topic.partitions.items()}
+
+        there = {index for index in range(9) if node.disk.exists(f"/data/a/t-{index}")}
+        assert 0 < len(there) < 9
+        assert world.clock.run_until(lambda: -1 in leaders().values(), 10_000)
+        world.clock.run_until(lambda: False, 5_000)
+        assert {index for index, leader in leaders().items() if leader == -1} == there
+        rows = world.ask(ApiKey.METADATA, {"topics": None}).topics[0].partitions
+        assert {one.partition_index for one in rows if one.offline_replicas} == there
+        partitions = [node.partitions.find("t", None, index) for index in range(9)]
+        assert {
+            index for index, one in enumerate(partitions) if one is not None and one.is_offline
+        } <= there
+    finally:
+        world.stop()
