@@ -27,7 +27,7 @@ GROUP_SETTINGS = {
 
 def share(client: Any) -> set[int]:
     # A join that a short poll leaves unfinished starts over in the next one.
-    client.poll(timeout_ms=500)
+    client.poll(timeout_ms=1000)
     return {partition.partition for partition in client.assignment()}
 
 
@@ -73,7 +73,9 @@ def test_members_share_partitions_as_they_come_and_go(broker: str, topic: str, g
 @covers("pattern")
 def test_a_pattern_takes_up_topics_that_appear(broker: str, topic: str, group: str) -> None:
     create(broker, f"{topic}-1")
-    settings = {**GROUP_SETTINGS, "metadata_max_age_ms": 300}
+    # A pattern asks for all topics of a server that has those of all tests: not so often that
+    # reading the answers leaves no time to join.
+    settings = {**GROUP_SETTINGS, "metadata_max_age_ms": 1000}
     with consumer(broker, group_id=group, **settings) as client:
         client.subscribe(pattern=f"^{topic}-.*")
         wait_for("the first", lambda: share(client) and len(client.assignment()) == 1)
