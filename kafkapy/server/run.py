@@ -124,16 +124,21 @@ class Shell:
         self._threads = Threads()
         self._disk = self._make_disk()
         ports = {endpoint.name: sock.getsockname()[1] for endpoint, sock in sockets}
+        self._new_lock_files: list[str] = []
         self._locks = self._lock_directories()
-        self.node = Node(
-            config=config,
-            disk=self._disk,
-            clock=self.clock,
-            rng=SystemRng(),
-            journal=journal,
-            bound_ports=ports,
-            turn=turn,
-        )
+        try:
+            self.node = Node(
+                config=config,
+                disk=self._disk,
+                clock=self.clock,
+                rng=SystemRng(),
+                journal=journal,
+                bound_ports=ports,
+                turn=turn,
+            )
+        except CannotStart:
+            self._leave_no_trace()
+            raise
 
     def _make_disk(self) -> OwnedDisk:
         return RealDisk(self._threads.run, _room_for_files(self._journal))
@@ -145,6 +150,9 @@ class Shell:
         try:
             for path in dict.fromkeys(paths):
                 make_directory(self._disk, path)
+                lock_file = f"{path}/.lock"
+                if not self._disk.exists(lock_file):
+                    self._new_lock_files.append(lock_file)
                 locks.append(self._disk.lock(path))
         except DirectoryLocked as locked:
             for unlock in locks:
@@ -154,6 +162,13 @@ class Shell:
                 "stop that one, or choose another directory with --data DIR"
             ) from None
         return locks
+
+    def _leave_no_trace(self) -> None:
+        """In a directory that is not for this node."""
+        for lock_file in self._new_lock_files:
+            self._disk.remove(lock_file)
+        for unlock in self._locks:
+            unlock()
 
     async def start(self) -> None:
         """Return once the node serves; raises what kept it from doing so."""

@@ -13,6 +13,7 @@ import pytest
 import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.startup import CannotStart
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, request_head
 from kafkapy.protocol.messages import encode_request
@@ -45,6 +46,16 @@ def config(tmp_path: Path) -> BrokerConfig:
 
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_directory_of_another_node_is_left_as_it_was(config: BrokerConfig) -> None:
+    (data,) = map(Path, config.data_directories)
+    data.mkdir()
+    (data / "meta.properties").write_text("version=1\nnode.id=77\ncluster.id=elsewhere\n")
+    with pytest.raises(ExceptionGroup) as group:
+        trio.run(run.serve, config, Lines(io.StringIO()), lambda _: None)
+    assert group.group_contains(CannotStart, match="77")
+    assert [one.name for one in data.iterdir()] == ["meta.properties"]
 
 
 class Client:
