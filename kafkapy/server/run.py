@@ -116,7 +116,6 @@ class Shell:
     ) -> None:
         self.clock = LoopClock() if clock is None else clock
         turn = Turn()
-        self.reactor: Reactor = make_reactor(turn)
         self.listeners: list[Listener] = []
         self._config = config
         self._journal = journal
@@ -139,6 +138,7 @@ class Shell:
         except CannotStart:
             self._leave_no_trace()
             raise
+        self.reactor: Reactor = make_reactor(turn)
 
     def _make_disk(self) -> OwnedDisk:
         return RealDisk(self._threads.run, _room_for_files(self._journal))
