@@ -120,7 +120,8 @@ class LogDirectories:
         return self._tasks.tick(now)
 
     def _cleanness(self) -> dict[str, object]:
-        unclean = [one.path for one in self._online() if not one.was_clean]
+        """Which ones had to be recovered; in an empty one there was nothing to leave unclean."""
+        unclean = [one.path for one in self._online() if one.logs and not one.was_clean]
         return {"unclean": ",".join(unclean)} if unclean else {}
 
     def _put_strays_aside(self, is_stray: IsStray) -> None:
