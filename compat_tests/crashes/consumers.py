@@ -118,9 +118,11 @@ def keep_reading(reader: Reader, is_over: Callable[[], bool]) -> None:
 class Copier:
     """One life of the copy: from the committed offset on, until its producer is done for."""
 
-    def __init__(self, bootstrap: str, source: str, target: str, mark: str) -> None:
+    def __init__(
+        self, bootstrap: str, source: str, target: str, mark: str, timeout_ms: int
+    ) -> None:
         self._source, self._target, self._mark = source, target, mark
-        self._producer = TransactionalProducer(bootstrap, "copy")
+        self._producer = TransactionalProducer(bootstrap, "copy", timeout_ms)
         self._client = consumer(bootstrap, COMMITTED, group_id="copy")
         self._at = 0
         self._offsets: list[int] = []
@@ -169,12 +171,14 @@ def keep_copying(
     target: str,
     dice: random.Random,
     is_over: Callable[[], bool],
+    *,
+    timeout_ms: int,
 ) -> None:
     """Each input's offset to the output, once: the copy and its offset are one transaction."""
     lives = 0
     while not is_over():
         lives += 1
-        copier = Copier(bootstrap, source, target, str(lives))
+        copier = Copier(bootstrap, source, target, str(lives), timeout_ms)
         try:
             copier.start(is_over)
             while not is_over():

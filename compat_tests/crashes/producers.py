@@ -20,6 +20,9 @@ from compat_tests.crashes.recording import Recording
 from kafkapy.sim.checkers import Operation, Outcome, Send
 
 TRANSACTION_TIMEOUT_MS = 4_000
+# Of transactions on Apache Kafka: it takes longer to start, and README.md says why none may time
+# out while it does.
+LONG_TRANSACTION_TIMEOUT_MS = 20_000
 _CALL_S = 5.0
 
 
@@ -28,13 +31,13 @@ class StartOver(Exception):
 
 
 class TransactionalProducer:
-    def __init__(self, bootstrap: str, transactional_id: str) -> None:
+    def __init__(self, bootstrap: str, transactional_id: str, timeout_ms: int) -> None:
         self._client = Producer(
             {
                 "bootstrap.servers": bootstrap,
                 "transactional.id": transactional_id,
-                "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
-                "delivery.timeout.ms": TRANSACTION_TIMEOUT_MS - 500,
+                "transaction.timeout.ms": timeout_ms,
+                "delivery.timeout.ms": timeout_ms - 500,
                 "linger.ms": 2,
                 "reconnect.backoff.max.ms": 200,
                 # README.md, "What librdkafka does by itself"
@@ -151,6 +154,8 @@ def keep_writing(
     partitions: list[tuple[str, int]],
     dice: random.Random,
     is_over: Callable[[], bool],
+    *,
+    timeout_ms: int,
 ) -> None:
     """Transactions over several partitions: commit, abort, or vanish and come back."""
     count = 0
@@ -165,7 +170,7 @@ def keep_writing(
             producer.flush()
 
     while not is_over():
-        producer = TransactionalProducer(bootstrap, transactional_id)
+        producer = TransactionalProducer(bootstrap, transactional_id, timeout_ms)
         try:
             producer.start(is_over)
             while not is_over():

@@ -32,9 +32,14 @@ from compat_tests.crashes.consumers import (
     keep_copying,
     keep_reading,
 )
-from compat_tests.crashes.producers import keep_writing, keep_writing_plainly
+from compat_tests.crashes.producers import (
+    LONG_TRANSACTION_TIMEOUT_MS,
+    TRANSACTION_TIMEOUT_MS,
+    keep_writing,
+    keep_writing_plainly,
+)
 from compat_tests.crashes.recording import Recording
-from compat_tests.targets import Server
+from compat_tests.targets import Kafkapy, Server
 from compat_tests.waiting import PATIENCE_S, wait_for
 
 WRITTEN: list[Where] = [("written", index) for index in range(3)]
@@ -94,6 +99,8 @@ class Run:
 
     def _start_clients(self, dice: random.Random) -> list[threading.Thread]:
         bootstrap, recording, is_over = self.server.bootstrap, self.recording, self._over.is_set
+        is_ours = isinstance(self.server, Kafkapy)
+        timeout_ms = TRANSACTION_TIMEOUT_MS if is_ours else LONG_TRANSACTION_TIMEOUT_MS
         readers = [
             Reader(bootstrap, recording, 11, EVERYTHING),
             Reader(bootstrap, recording, 12, EVERYTHING, UNCOMMITTED),
@@ -102,7 +109,14 @@ class Run:
         def writer(process: int, transactional_id: str) -> Callable[[], None]:
             its_dice = random.Random(dice.random())
             return lambda: keep_writing(
-                bootstrap, recording, process, transactional_id, WRITTEN, its_dice, is_over
+                bootstrap,
+                recording,
+                process,
+                transactional_id,
+                WRITTEN,
+                its_dice,
+                is_over,
+                timeout_ms=timeout_ms,
             )
 
         copy_dice = random.Random(dice.random())
@@ -115,7 +129,16 @@ class Run:
             lambda: keep_writing_plainly(
                 bootstrap, recording, 5, INPUT[0], self._over.wait, is_over
             ),
-            lambda: keep_copying(bootstrap, recording, 6, INPUT[0], OUTPUT[0], copy_dice, is_over),
+            lambda: keep_copying(
+                bootstrap,
+                recording,
+                6,
+                INPUT[0],
+                OUTPUT[0],
+                copy_dice,
+                is_over,
+                timeout_ms=timeout_ms,
+            ),
             *(lambda reader=reader: keep_reading(reader, is_over) for reader in readers),
         ]
         threads = [

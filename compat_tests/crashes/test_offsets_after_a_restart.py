@@ -10,7 +10,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from compat_tests import installation
 from compat_tests.crashes.consumers import COMMITTED, committed, consumer
-from compat_tests.crashes.producers import TransactionalProducer
+from compat_tests.crashes.producers import LONG_TRANSACTION_TIMEOUT_MS, TransactionalProducer
 from compat_tests.targets import Server, server
 from compat_tests.waiting import PATIENCE_S
 
@@ -31,7 +31,7 @@ def _play(broker: Server) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for answer in admin.create_topics([NewTopic("input", 1, -1)]).values():
         answer.result(PATIENCE_S)
-    producer = TransactionalProducer(broker.bootstrap, "copy")
+    producer = TransactionalProducer(broker.bootstrap, "copy", LONG_TRANSACTION_TIMEOUT_MS)
     producer.start(lambda: False)
     group = consumer(broker.bootstrap, COMMITTED, group_id="copy")
 
