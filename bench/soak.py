@@ -62,6 +62,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.data, prefix="kafkapy-soak-") as scratch:
+        revision = described(options.revision)  # as it is now, not in an hour
         server = targets(options.revision)[KAFKAPY].make(Path(scratch), _PROPERTIES)
         server.start()
         try:
@@ -73,7 +74,7 @@ def main() -> int:
             done = load.log_tail(1)
         finally:
             server.stop()
-    return _report(samples, done, options.rate, described(options.revision))
+    return _report(samples, done, options.rate, revision)
 
 
 def _watch(server: Server, load: Process, seconds: float) -> list[Sample]:
