@@ -73,7 +73,7 @@ class Run:
         try:
             for number in range(1, rounds + 1):
                 lived_s = dice.uniform(0.02, LONGEST_LIFE_S)
-                time.sleep(lived_s)
+                self._over.wait(lived_s)
                 self.server.stop(how=signal.SIGKILL)
                 self.server.start()
                 waited_s = self._nothing_is_stuck()

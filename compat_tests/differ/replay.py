@@ -20,12 +20,13 @@ import struct
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from compat_tests.differ.conversations import Event, names
 from compat_tests.differ.side import Closed, Side, newest
-from compat_tests.waiting import wait_for
+from compat_tests.waiting import NeverHappened, wait_for
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import HEADER_SIZE, batches, pack_header
 from kafkapy.protocol.framing import frame, read_request_header, read_response_head
@@ -138,19 +139,26 @@ class Replay:
         sent, header, body = self._waiting[event.connection].popleft()
         api_key, version = header.api_key, header.api_version
         recorded = _answer(api_key, version, self._rename(event.frame[4:]))
-        until = time.monotonic() + _PATIENCE_S
         label = f"{_NAMES[api_key]} v{version}"
-        try:
-            answer = _answer(api_key, version, self._next_answer(event.connection))
-            before = None
-            while time.monotonic() < until and (
+        answer = before = None
+
+        def is_final() -> bool:
+            nonlocal answer, before
+            if answer is None:
+                raw = self._next_answer(event.connection)
+            else:
+                raw = self._ask_again(event.connection, sent)
+            before, answer = answer, _answer(api_key, version, raw)
+            return not (
                 _is_passing(answer, recorded)
                 or (api_key == ApiKey.METADATA and not _is_settled(body, answer, before))
                 or (api_key == ApiKey.FETCH and _is_late(body, answer, recorded))
-            ):
-                time.sleep(_PAUSE_S)
-                before = answer
-                answer = _answer(api_key, version, self._ask_again(event.connection, sent))
+            )
+
+        try:
+            # An answer that stays as it is, is judged as it is.
+            with suppress(NeverHappened):
+                wait_for(f"{label} settles", is_final, timeout_s=_PATIENCE_S, every_s=_PAUSE_S)
         except Closed:
             return Said(label, body, None)
         _learn(recorded, answer, self.identities)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from kafkapy.cli.main import Failed
+from kafkapy.core.addresses import shown
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
@@ -205,4 +206,4 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 def address_of(node: Any) -> str:
     """HOST:PORT of a broker or coordinator in an answer."""
-    return f"[{node.host}]:{node.port}" if ":" in node.host else f"{node.host}:{node.port}"
+    return shown(node.host, node.port)

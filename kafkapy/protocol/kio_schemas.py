@@ -32,7 +32,7 @@ def _put_back(module: ModuleType | None) -> None:
 _import_kio_types()
 
 from kio.index import load_request_schema, load_response_schema  # noqa: E402  # after the above
-from kio.schema.index import api_key_map, schema_name_map  # noqa: E402
+from kio.schema.index import api_key_map, schema_name_map  # noqa: E402  # likewise
 from kio.static.constants import EntityType  # noqa: E402
 
 __all__ = [

@@ -23,6 +23,7 @@ from kafkapy.broker.dispatch import dispatch, encode
 from kafkapy.broker.node import Node
 from kafkapy.broker.startup import CannotStart
 from kafkapy.broker.turn import Turn
+from kafkapy.core.addresses import shown
 from kafkapy.core.seams import Journal
 from kafkapy.kraft.directories import make_directory
 from kafkapy.server.clock import LoopClock
@@ -199,7 +200,7 @@ class Shell:
         first = next(one for one in self.listeners if one.name in self._broker_names())
         host, port = first.address
         return Serving(
-            f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+            shown(host, port),
             self.node.node_id,
             self.node.cluster_id,
             ",".join(self._config.data_directories),
@@ -251,7 +252,7 @@ def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
         backlog = max(config.socket_listen_backlog_size, _LEAST_BACKLOG)
         return listen(endpoint.host, endpoint.port, backlog)
     except OSError as failed:
-        where = f"{endpoint.host or '*'}:{endpoint.port}"
+        where = shown(endpoint.host or "*", endpoint.port)
         remedy = "choose an address of this machine with --listen HOST:PORT"
         if failed.errno == errno.EADDRINUSE:
             remedy = (

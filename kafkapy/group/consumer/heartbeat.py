@@ -10,6 +10,7 @@ A heartbeat that changes nothing, which is nearly every one, writes nothing.
 """
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from kafkapy.group.consumer import regexes
@@ -99,8 +100,6 @@ def subscribed_ids(group: ConsumerGroup, profile: Profile, topics: Topics) -> fr
 def _updated(profile: Profile, event: ConsumerHeartbeat) -> Profile:
     """None (-1 for the timeout) leaves a field as it is; who heartbeats here speaks the
     consumer protocol, whatever it spoke before."""
-    if _says_nothing_new(profile, event):
-        return profile
     regex = profile.subscribed_regex
     if event.subscribed_regex is not None:
         regex = event.subscribed_regex or None
@@ -108,33 +107,20 @@ def _updated(profile: Profile, event: ConsumerHeartbeat) -> Profile:
     if event.subscribed_topics is not None:
         topics = frozenset(event.subscribed_topics)
     timeout_ms = event.rebalance_timeout_ms
-    return replace(
-        profile,
-        instance_id=event.instance_id or profile.instance_id,
-        rack_id=event.rack_id or profile.rack_id,
-        client_id=event.client_id,
-        client_host=event.client_host,
-        subscribed_topics=topics,
-        subscribed_regex=regex,
-        rebalance_timeout_ms=profile.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-        server_assignor=event.server_assignor or profile.server_assignor,
-        classic=None,
-    )
-
-
-def _says_nothing_new(profile: Profile, event: ConsumerHeartbeat) -> bool:
-    """As nearly all heartbeats of a group at rest."""
-    return (
-        event.subscribed_topics is None
-        and event.subscribed_regex is None
-        and event.rebalance_timeout_ms in (-1, profile.rebalance_timeout_ms)
-        and event.client_id == profile.client_id
-        and event.client_host == profile.client_host
-        and (event.instance_id or profile.instance_id) == profile.instance_id
-        and (event.rack_id or profile.rack_id) == profile.rack_id
-        and (event.server_assignor or profile.server_assignor) == profile.server_assignor
-        and profile.classic is None
-    )
+    said: dict[str, Any] = {
+        "instance_id": event.instance_id or profile.instance_id,
+        "rack_id": event.rack_id or profile.rack_id,
+        "client_id": event.client_id,
+        "client_host": event.client_host,
+        "subscribed_topics": topics,
+        "subscribed_regex": regex,
+        "rebalance_timeout_ms": profile.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        "server_assignor": event.server_assignor or profile.server_assignor,
+        "classic": None,
+    }
+    if all(getattr(profile, name) == value for name, value in said.items()):
+        return profile  # as nearly all heartbeats of a group at rest
+    return replace(profile, **said)
 
 
 def _answer(

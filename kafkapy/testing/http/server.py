@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from kafkapy.core.addresses import shown
 from kafkapy.core.errors import Refused
 from kafkapy.testing.faults import FaultNeverFired
 from kafkapy.testing.http.kit import Kit
@@ -71,8 +72,7 @@ class TestApi:
     @property
     def url(self) -> str:
         host, port = self._server.server_address[:2]
-        shown = f"[{host!s}]" if ":" in str(host) else host
-        return f"http://{shown!s}:{port}"
+        return f"http://{shown(str(host), port)}"
 
     def close(self) -> None:
         self._server.shutdown()
