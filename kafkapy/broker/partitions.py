@@ -13,6 +13,7 @@ id is unknown, and one that exists but is led elsewhere.
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -223,7 +224,8 @@ class Partitions:
         self._backlog.append(partial(self._put_aside, partition.topic_partition))
 
     def _put_aside(self, topic_partition: TopicPartition) -> int:
-        self._logs.delete(topic_partition)
+        with suppress(DiskFailed):  # the directory has gone offline and says so itself
+            self._logs.delete(topic_partition)
         return _FILES_COST
 
     def directory_failed(self, directory: str) -> list[Partition]:

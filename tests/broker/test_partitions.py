@@ -107,14 +107,26 @@ def test_a_topic_made_again_at_once_is_made_after_the_old_one_went(kit: Kit) -> 
     kit.finish(kit.create("many"))
     deleted, created = kit.delete("many"), kit.create("many")
     kit.finish(deleted)
-    if kit.finish(created).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS:
-        kit.finish(kit.create("many"))
+    assert kit.finish(created).topics[0].error_code == ErrorCode.NONE
     topic = kit.node.image.topics_by_name["many"]
     for index in range(MANY):
         partition = kit.node.partitions.get("many", index)
         assert partition is not None
         assert partition.topic_id == partition.log.topic_id == topic.id
     assert len(kit.directories("many")) == MANY
+
+
+@pytest.mark.parametrize("nth", [1, MANY // 3])
+def test_a_disk_that_fails_while_a_topic_is_put_aside_stops_nobody(kit: Kit, nth: int) -> None:
+    """In the first slice, within the request, or in a later one."""
+    kit.finish(kit.create("many"))
+    failing = "/data/b"  # not that of the metadata
+    kit.world.disk.fail("rename", in_path=f"{failing}/many-", nth=nth)
+    kit.finish(kit.delete("many"))
+    kit.world.clock.settle()
+    assert kit.node.logs.is_directory_offline(failing)
+    assert kit.finish(kit.create("next", 3)).topics[0].error_code == ErrorCode.NONE
+    assert _offset_code(kit, "next", 2) is ErrorCode.NONE
 
 
 def test_a_node_that_stops_meanwhile_makes_the_rest_at_its_next_start(kit: Kit) -> None:
