@@ -36,7 +36,8 @@ class LoopClock:
         self._order = itertools.count()
         self._soon: deque[Callback] = deque()
         self._sleep = trio.CancelScope()
-        self._wakes_at = float("inf")
+        self.wakes_at = float("inf")
+        """When the next timer is due, on `time.perf_counter`; 0 if something is due now."""
 
     def now(self) -> Instant:
         wall = time.time_ns() // 1_000_000
@@ -75,14 +76,14 @@ class LoopClock:
     async def _sleep_until_next(self) -> None:
         while self._timers and self._timers[0][2].then is None:
             heapq.heappop(self._timers)
-        self._wakes_at = self._timers[0][0] if self._timers else float("inf")
+        self.wakes_at = self._timers[0][0] if self._timers else float("inf")
         # perf_counter is Trio's clock with another zero.
-        deadline = trio.current_time() + (self._wakes_at - time.perf_counter())
+        deadline = trio.current_time() + (self.wakes_at - time.perf_counter())
         with trio.CancelScope(deadline=deadline) as self._sleep:
             await trio.sleep_forever()
-        self._wakes_at = 0.0
+        self.wakes_at = 0.0
 
     def _wake_by(self, deadline: float) -> None:
-        if deadline < self._wakes_at:
-            self._wakes_at = deadline
+        if deadline < self.wakes_at:
+            self.wakes_at = deadline
             self._sleep.deadline = trio.current_time() + max(0.0, deadline - time.perf_counter())

@@ -1,7 +1,7 @@
 """One client's connection: bytes in, frames to the broker, answers out in order.
 
     readable -> recv -> every complete frame -> dispatch -> [pending...] -> outgoing
-    end of the round, or a `Later` resolved outside of one                  -> send
+    end of the reactor's round, or a `Later` resolved outside of one        -> send
 
 All of it is synchronous: the reactor calls `on_readable` and `on_writable`, and a `Later`
 that something else resolves sends from there. Small frames are parsed in a buffer that
@@ -54,7 +54,6 @@ class Connection:
         "_filled",
         "_frames_are_large",
         "_interest",
-        "_is_reading",
         "_max_frame_bytes",
         "_out",
         "_pending",
@@ -89,7 +88,6 @@ class Connection:
         self._filled = 0
         self._wanted = 0  # of the buffer: the frame, or as much of it as there is room for
         self._frames_are_large = False
-        self._is_reading = False
         self._interest = READ
         self._out = Outgoing(sock, self._flush)
         self._pending: deque[tuple[Call, Later | Resolved]] = deque()
@@ -98,7 +96,6 @@ class Connection:
     # --- in ---
 
     def on_readable(self) -> None:
-        self._is_reading = True
         self.last_used = time.monotonic()
         try:
             if self._buffer is not None:
@@ -111,8 +108,6 @@ class Connection:
             self.close(str(bad))
         except OSError:
             self.close(None)
-        finally:
-            self._is_reading = False
         self._reactor.answered.append(self._flush)
 
     def _receive_into_scratch(self) -> None:
@@ -226,7 +221,9 @@ class Connection:
                 self._pending.popleft()
         except Hangup as bad:
             self.close(str(bad))
-        if not self._is_reading:
+        if self._reactor.is_in_round:
+            self._reactor.answered.append(self._flush)
+        else:
             self._flush()
 
     # --- out ---

@@ -1,31 +1,45 @@
 """Readiness for all sockets of a node, served by one Trio task.
 
 A Trio task per connection costs about 7 us a wake-up and kilobytes of stack; here every
-socket is registered once in an epoll of our own, and Trio waits for that epoll only. A
-round serves all sockets that are ready, so the price of a wake-up is shared, and an idle
-connection is one small object.
+socket is registered once in an epoll of our own. A round serves all sockets that are ready,
+so the price of a wake-up is shared, and an idle connection is one small object.
 
-    round    read and serve every socket that is ready -> send all answers -> end of the turn
+    round    read and serve every socket that is ready -> send all answers
+             -> end of the turn -> send what that answered
 
 Answers leave together: a client with many connections is woken once for all of them, not once
 for each, and that was a sixth of what a small request costs.
+
+Waiting for the next round through Trio costs as much again as serving a small request, so
+after a round the reactor waits by itself, holding the loop, until
+
+    a socket is ready       the next round
+    a thread has something  `run_soon`, then Trio's other tasks
+    a timer is due          Trio's other tasks, the clock's among them
+    nothing has come        Trio waits in its place: an idle node waits there
+
+If sockets have lately been ready very soon, it does not even go to sleep (haste.py).
 
 Where there is no epoll, `selectors` gives the same rounds; Trio then has nothing to wait
 on and a worker thread waits in its place.
 """
 
+import os
 import select
 import selectors
 import time
+from collections import deque
+from threading import Lock
 from typing import Protocol
 
 import trio
 
 from kafkapy.broker.turn import Turn
 from kafkapy.core.seams import Callback
+from kafkapy.server.haste import MOST_EVENTS, Haste
 
-# The loop may be kept this long before timers and other tasks get their turn,
-ROUND_SECONDS = 0.002
+# Trio's other tasks (signals; housekeeping) may be kept waiting this long,
+HOLD_SECONDS = 0.01
 # and answers this long, if what else is ready takes time.
 ANSWER_WITHIN_SECONDS = 0.0005
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -39,9 +53,16 @@ class Ready(Protocol):
     def on_writable(self) -> None: ...
 
 
+class Timers(Protocol):
+    @property
+    def wakes_at(self) -> float:
+        """When something is due, on `time.perf_counter`."""
+
+
 class Reactor(Protocol):
+    is_in_round: bool
     answered: list[Callback]
-    """Whoever has served requests of this round puts the sending of their answers here."""
+    """Within a round, whoever has answers to send puts the sending here."""
 
     def register(self, fd: int, owner: Ready, interest: int) -> None: ...
 
@@ -49,17 +70,27 @@ class Reactor(Protocol):
 
     def unregister(self, fd: int) -> None: ...
 
+    def run_soon(self, then: Callback) -> None:
+        """From any thread: `then` on the loop. trio.RunFinishedError once that has ended."""
+
     async def run(self) -> None: ...
+
+    def close(self) -> None:
+        """Let go of what `run` would have let go of; any number of times."""
 
 
 class EpollReactor:
     """Linux: an epoll inside Trio's epoll."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, timers: Timers) -> None:
         self._turn = turn
+        self._timers = timers
+        self.is_in_round = False
         self.answered: list[Callback] = []
         self._epoll = select.epoll()
         self._owners: dict[int, Ready] = {}
+        self._inbox = _Inbox()
+        self.register(self._inbox.fd, self._inbox, READ)
 
     def register(self, fd: int, owner: Ready, interest: int) -> None:
         self._owners[fd] = owner
@@ -73,16 +104,22 @@ class EpollReactor:
         if self._owners.pop(fd, None) is not None:
             self._epoll.unregister(fd)
 
+    def run_soon(self, then: Callback) -> None:
+        self._inbox.put(then)
+
     async def run(self) -> None:
         readable = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
         writable = select.EPOLLOUT
         poll, owners, clock = self._epoll.poll, self._owners, time.perf_counter
-        turn, answered = self._turn, self.answered
+        turn, answered, timers, inbox = self._turn, self.answered, self._timers, self._inbox
+        haste = Haste(poll, clock)
         try:
             while True:
                 await trio.lowlevel.wait_readable(self._epoll.fileno())
-                round_ends = clock() + ROUND_SECONDS
-                while events := poll(0, 256):
+                hold_until = clock() + HOLD_SECONDS
+                patience = 0.0
+                while events := (haste.poll() or poll(patience, MOST_EVENTS)):
+                    self.is_in_round = True
                     turn.begin()
                     answer_by = clock() + ANSWER_WITHIN_SECONDS
                     for fd, event in events:
@@ -97,12 +134,22 @@ class EpollReactor:
                                 _send(answered)
                     _send(answered)
                     turn.end()
-                    if clock() >= round_ends:
+                    _send(answered)
+                    self.is_in_round = False
+                    now = clock()
+                    if inbox.was_emptied or now >= hold_until or now >= timers.wakes_at:
+                        inbox.was_emptied = False
                         await trio.lowlevel.checkpoint()
-                        round_ends = clock() + ROUND_SECONDS
+                        now = clock()
+                        hold_until = now + HOLD_SECONDS
+                    patience = max(0.0, min(HOLD_SECONDS, timers.wakes_at - now))
         finally:
-            owners.clear()
-            self._epoll.close()
+            self.close()
+
+    def close(self) -> None:
+        self._owners.clear()
+        self._epoll.close()
+        self._inbox.close()
 
     @staticmethod
     def _events(interest: int) -> int:
@@ -119,9 +166,11 @@ class SelectorReactor:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
+        self.is_in_round = False
         self.answered: list[Callback] = []
         self._selector = selectors.DefaultSelector()
         self._is_closed = False
+        self._token = trio.lowlevel.current_trio_token()
 
     def register(self, fd: int, owner: Ready, interest: int) -> None:
         self._selector.register(fd, interest or READ, owner)
@@ -134,6 +183,9 @@ class SelectorReactor:
         if not self._is_closed:
             self._selector.unregister(fd)
 
+    def run_soon(self, then: Callback) -> None:
+        self._token.run_sync_soon(then)
+
     async def run(self) -> None:
         try:
             while True:
@@ -143,6 +195,7 @@ class SelectorReactor:
                     events = await trio.to_thread.run_sync(
                         self._selector.select, 0.01, abandon_on_cancel=False
                     )
+                self.is_in_round = True
                 self._turn.begin()
                 for key, event in events:
                     if event & WRITE:
@@ -151,10 +204,50 @@ class SelectorReactor:
                         key.data.on_readable()
                 _send(self.answered)
                 self._turn.end()
+                _send(self.answered)
+                self.is_in_round = False
                 await trio.lowlevel.checkpoint()
         finally:
-            self._is_closed = True
-            self._selector.close()
+            self.close()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._selector.close()
+
+
+class _Inbox:
+    """What other threads hand to the loop, and a descriptor that is readable while there is
+    something."""
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.was_emptied = False
+        """Trio's tasks may have been made runnable since this was last set to False."""
+        self._waiting: deque[Callback] = deque()
+        self._closing = Lock()
+        self._is_closed = False
+
+    def put(self, then: Callback) -> None:
+        with self._closing:
+            if self._is_closed:
+                raise trio.RunFinishedError
+            self._waiting.append(then)
+            os.eventfd_write(self.fd, 1)
+
+    def on_readable(self) -> None:
+        os.eventfd_read(self.fd)
+        self.was_emptied = True
+        for _ in range(len(self._waiting)):
+            self._waiting.popleft()()
+
+    def on_writable(self) -> None:
+        raise AssertionError("nobody waits to write here")
+
+    def close(self) -> None:
+        with self._closing:
+            if not self._is_closed:
+                self._is_closed = True
+                os.close(self.fd)
 
 
 def _send(answered: list[Callback]) -> None:
@@ -163,6 +256,9 @@ def _send(answered: list[Callback]) -> None:
     answered.clear()
 
 
-def make_reactor(turn: Turn) -> Reactor:
-    """Each round is a turn: begun before its sockets are served, ended after them."""
-    return EpollReactor(turn) if hasattr(select, "epoll") else SelectorReactor(turn)
+def make_reactor(turn: Turn, timers: Timers) -> Reactor:
+    """Made inside the Trio loop that will run it. Each round is a turn: begun before its
+    sockets are served, ended after them."""
+    if hasattr(select, "epoll") and hasattr(os, "eventfd"):
+        return EpollReactor(turn, timers)
+    return SelectorReactor(turn)

@@ -121,25 +121,32 @@ class Shell:
         self._config = config
         self._journal = journal
         self._sockets = sockets
-        self._threads = Threads()
-        self._disk = self._make_disk()
-        ports = {endpoint.name: sock.getsockname()[1] for endpoint, sock in sockets}
-        self._new_lock_files: list[str] = []
-        self._locks = self._lock_directories()
+        self.reactor: Reactor = make_reactor(turn, self.clock)
+        self._threads = Threads(self.reactor.run_soon)
         try:
-            self.node = Node(
-                config=config,
+            self._disk = self._make_disk()
+            self._new_lock_files: list[str] = []
+            self._locks = self._lock_directories()
+            self.node = self._make_node(turn)
+        except BaseException:
+            self.reactor.close()
+            raise
+
+    def _make_node(self, turn: Turn) -> Node:
+        ports = {endpoint.name: sock.getsockname()[1] for endpoint, sock in self._sockets}
+        try:
+            return Node(
+                config=self._config,
                 disk=self._disk,
                 clock=self.clock,
                 rng=SystemRng(),
-                journal=journal,
+                journal=self._journal,
                 bound_ports=ports,
                 turn=turn,
             )
         except CannotStart:
             self._leave_no_trace()
             raise
-        self.reactor: Reactor = make_reactor(turn)
 
     def _make_disk(self) -> OwnedDisk:
         return RealDisk(self._threads.run, _room_for_files(self._journal))

@@ -11,25 +11,27 @@ from typing import Final
 
 import trio
 
+from kafkapy.core.seams import Callback
+
 # fsyncs of different files go to the device side by side; more than this gains nothing.
 _MAX_THREADS: Final = 8
 
 
 class Threads:
-    """Made inside the Trio loop whose callbacks it serves."""
+    """`run_soon` brings an answer to the loop, or raises trio.RunFinishedError."""
 
-    def __init__(self) -> None:
-        self._token = trio.lowlevel.current_trio_token()
+    def __init__(self, run_soon: Callable[[Callback], None]) -> None:
+        self._run_soon = run_soon
         self._pool = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="kafkapy-disk")
 
-    def run(self, work: Callable[[], None], then: Callable[[], None]) -> None:
+    def run(self, work: Callback, then: Callback) -> None:
         """Do `work` on a thread (it must not raise), then call `then` on the loop."""
 
         def work_and_tell() -> None:
             work()
             # A loop that is gone took whoever wanted to know with it.
             with suppress(trio.RunFinishedError):
-                self._token.run_sync_soon(then)
+                self._run_soon(then)
 
         self._pool.submit(work_and_tell)
 

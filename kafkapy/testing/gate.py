@@ -80,7 +80,7 @@ class Gatekeeper:
         if fault.instead is Instead.HOLD:
             # The connection reads its next bytes over these.
             kept = bytes(request)
-            answer = _held(fault, lambda: serve(memoryview(kept), peer)[1])
+            answer = _held(shell, fault, lambda: serve(memoryview(kept), peer)[1])
         elif fault.instead is Instead.DROP:
             answer = Later()
         elif fault.instead is Instead.ERROR and call.api_key != ApiKey.METADATA:
@@ -168,9 +168,8 @@ def _then(answer: Answer, change: Callable[[Resolved], Resolved]) -> Answer:
     return promise
 
 
-def _held(fault: Fault, serve: Callable[[], Answer]) -> Later:
+def _held(shell: TestShell, fault: Fault, serve: Callable[[], Answer]) -> Later:
     promise = Later()
-    token = trio.lowlevel.current_trio_token()
 
     def on_loop() -> None:
         try:
@@ -184,7 +183,7 @@ def _held(fault: Fault, serve: Callable[[], Answer]) -> Later:
 
     def release() -> None:
         with suppress(trio.RunFinishedError):  # stopped meanwhile, and its clients with it
-            token.run_sync_soon(on_loop)
+            shell.reactor.run_soon(on_loop)
 
     fault.keep(release)
     return promise

@@ -3,7 +3,7 @@
     caller's thread                      broker's thread
     start()    ---------------------->   trio.run(_main): bind, start, serve
                <----------------------   ready, or the failure
-    call(f)    --- Trio's token ------>  f(node, done)
+    call(f)    --- run_soon ---------->  f(node, done)
                <--- Future -----------   done(result)
     stop()     ---------------------->   hand over, flush, close
                <----------------------   the thread has ended
@@ -24,6 +24,7 @@ import trio
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.node import Node
 from kafkapy.core.errors import DiskFailed
+from kafkapy.core.seams import Callback
 from kafkapy.testing.clock import AdvancingClock
 from kafkapy.testing.memory_disk import MemoryDisk
 from kafkapy.testing.shell import Gate, Heard, TestShell, bind
@@ -63,8 +64,9 @@ class BrokerThread:
         self._died: BaseException | None = None
         self.is_over = False
         self._kill = False
-        self._token: trio.lowlevel.TrioToken | None = None
-        self._stop: trio.Event | None = None
+        self._stop = trio.Event()
+        # Onto the loop from another thread, once it serves.
+        self._run_soon: Callable[[Callback], None] | None = None
         self._shell: TestShell | None = None
         self._thread = threading.Thread(target=self._run, name="kafkapy-broker", daemon=True)
 
@@ -94,10 +96,9 @@ class BrokerThread:
 
     def _tell_to_stop(self, *, kill: bool) -> None:
         self._kill = kill
-        token, stop = self._token, self._stop
-        if token is not None and stop is not None:
+        if self._run_soon is not None:
             with suppress(trio.RunFinishedError):  # it died before
-                token.run_sync_soon(stop.set)
+                self._run_soon(self._stop.set)
 
     def call(self, work: Callable[[Node], T]) -> T:
         """Run `work` on the broker's loop."""
@@ -121,7 +122,7 @@ class BrokerThread:
         """Run `work` on the broker's loop; it, or something later, calls `done` once."""
         answer: Future[T] = Future()
         with self._lock:
-            if self.is_over or self._token is None:
+            if self.is_over or self._run_soon is None:
                 raise BrokerDied("the broker does not run") from self._died
             self._waiting.add(answer)
 
@@ -135,7 +136,7 @@ class BrokerThread:
                 answer.set_exception(failed)
 
         try:
-            self._token.run_sync_soon(on_loop)
+            self._run_soon(on_loop)
             return answer.result()
         except trio.RunFinishedError:
             raise BrokerDied("the broker does not run") from self._died
@@ -162,28 +163,27 @@ class BrokerThread:
                 answer.set_exception(failure)
 
     async def _main(self) -> None:
-        self._stop = trio.Event()
         sockets = bind(self._config)
         try:
             clock = AdvancingClock(self._clock_ahead_ms)
             shell = TestShell(self._config, self._journal, sockets, self._gate, clock, self._memory)
             try:
-                await self._serve(shell, self._stop)
+                await self._serve(shell)
             finally:
                 shell.release()
         finally:
             for _, sock in sockets:
                 sock.close()
 
-    async def _serve(self, shell: TestShell, stop: trio.Event) -> None:
+    async def _serve(self, shell: TestShell) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(shell.clock.run)
             nursery.start_soon(shell.reactor.run)
             await shell.start()
             self._shell = shell
-            self._token = trio.lowlevel.current_trio_token()
+            self._run_soon = shell.reactor.run_soon
             self._ready.set_result(int(shell.serving().address.rpartition(":")[2]))
-            await stop.wait()
+            await self._stop.wait()
             if self._kill:
                 shell.kill()
             else:

@@ -20,6 +20,7 @@ from kafkapy.server.reactor import READ, WRITE, Ready
 class FakeReactor:
     def __init__(self) -> None:
         self.interest: dict[int, int] = {}
+        self.is_in_round = False
         self.answered: list[Callback] = []
 
     def register(self, fd: int, owner: Ready, interest: int) -> None:
@@ -31,8 +32,14 @@ class FakeReactor:
     def unregister(self, fd: int) -> None:
         del self.interest[fd]
 
+    def run_soon(self, then: Callback) -> None:
+        raise AssertionError("no threads here")
+
     async def run(self) -> None:
         raise AssertionError("driven by the test")
+
+    def close(self) -> None:
+        pass
 
     def end_round(self) -> None:
         for send in self.answered:
@@ -175,6 +182,15 @@ def test_answers_leave_in_the_order_of_the_requests(wire: Wire) -> None:
     wire.echo.later[0].resolve(Encoded((framed(b"first"),)))
     expected = [b"first", b"second..", b"third", b"fourth.."]
     assert wire.received() == b"".join(map(framed, expected))
+
+
+def test_an_answer_that_is_there_within_a_round_leaves_at_its_end(wire: Wire) -> None:
+    wire.send(framed(b"L-first."))
+    wire.reactor.is_in_round = True
+    wire.echo.later[0].resolve(Encoded((framed(b"first"),)))
+    assert wire.received() == b""
+    wire.reactor.end_round()
+    assert wire.received() == framed(b"first")
 
 
 def test_a_request_without_an_answer_holds_nobody_up(wire: Wire) -> None:

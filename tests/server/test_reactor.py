@@ -2,16 +2,21 @@
 
 import select
 import socket
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 import trio
 
 from kafkapy.broker.turn import Turn
+from kafkapy.core.seams import Callback
+from kafkapy.core.time import later
+from kafkapy.server.clock import LoopClock
 from kafkapy.server.reactor import READ, WRITE, EpollReactor, Reactor, SelectorReactor
 
-Make = Callable[[Turn], Reactor]
-REACTORS: list[Make] = [SelectorReactor]
+Make = Callable[[Turn, LoopClock], Reactor]
+REACTORS: list[Make] = [lambda turn, _: SelectorReactor(turn)]
 if hasattr(select, "epoll"):
     REACTORS.append(EpollReactor)
 
@@ -24,6 +29,7 @@ class Recorder:
         self.socket, self.peer = socket.socketpair()
         self.socket.setblocking(False)
         self.is_done = trio.Event()
+        self.when_ended: Callback = lambda: None
         self._reactor = reactor
         self._turn = turn
         self._log = log
@@ -42,6 +48,7 @@ class Recorder:
 
     def _end(self) -> None:
         self._log.append(f"end {self.name}")
+        self.when_ended()
         self.is_done.set()
 
     def close(self) -> None:
@@ -51,60 +58,123 @@ class Recorder:
 
 
 class Kit:
+    """A reactor with two sockets; made within Trio, by `run`."""
+
+    reactor: Reactor
+    both: list[Recorder]
+
     def __init__(self, make: Make) -> None:
         self.log: list[str] = []
         self.turn = Turn()
-        self.reactor = make(self.turn)
-        self.both = [Recorder(name, self.reactor, self.turn, self.log) for name in "ab"]
+        self.clock = LoopClock()
+        self._make = make
 
-    def run(self) -> None:
+    def run(self, prepare: Callable[[], None]) -> None:
         """Until both have had something done to them."""
 
         async def main() -> None:
+            self.reactor = self._make(self.turn, self.clock)
+            self.both = [Recorder(name, self.reactor, self.turn, self.log) for name in "ab"]
+            prepare()
             async with trio.open_nursery() as nursery:
+                nursery.start_soon(self.clock.run)
                 nursery.start_soon(self.reactor.run)
                 for one in self.both:
                     await one.is_done.wait()
                 nursery.cancel_scope.cancel()
+            for one in self.both:
+                one.close()
 
         trio.run(main)
 
+    def question_both(self) -> None:
+        for one in self.both:
+            one.peer.send(b"question")
+
 
 @pytest.fixture(params=REACTORS)
-def kit(request: pytest.FixtureRequest) -> Iterator[Kit]:
-    kit = Kit(request.param)
-    yield kit
-    for one in kit.both:
-        one.close()
+def kit(request: pytest.FixtureRequest) -> Kit:
+    return Kit(request.param)
 
 
 def test_all_are_served_before_any_answer_leaves_and_the_turn_ends_last(kit: Kit) -> None:
-    for one in kit.both:
-        one.peer.send(b"question")
-    kit.run()
+    kit.run(kit.question_both)
     steps = [entry.split()[0] for entry in kit.log]
     assert steps == ["serve", "serve", "answer", "answer", "end", "end"]
 
 
+def test_what_the_end_of_the_turn_answers_leaves_with_it(kit: Kit) -> None:
+    def prepare() -> None:
+        kit.question_both()
+        for one in kit.both:
+            one.when_ended = lambda name=one.name: kit.reactor.answered.append(  # type: ignore[misc]
+                lambda: kit.log.append(f"late answer {name}, {kit.reactor.is_in_round}")
+            )
+
+    kit.run(prepare)
+    assert kit.log[-2:] == ["late answer a, True", "late answer b, True"]
+
+
 def test_who_can_be_written_to_is_told_if_it_asked(kit: Kit) -> None:
-    for one in kit.both:
-        kit.reactor.modify(one.socket.fileno(), READ | WRITE)
-    kit.run()
+    def prepare() -> None:
+        for one in kit.both:
+            kit.reactor.modify(one.socket.fileno(), READ | WRITE)
+
+    kit.run(prepare)
     assert sorted(kit.log) == ["write a", "write b"]
 
 
 def test_one_that_another_closed_in_the_same_round_is_left_alone(kit: Kit) -> None:
-    first, second = kit.both
-
     def close_both() -> None:
         kit.log.append("closed")
-        kit.reactor.unregister(first.socket.fileno())
-        kit.reactor.unregister(second.socket.fileno())
-        first.is_done.set()
-        second.is_done.set()
+        for one in kit.both:
+            kit.reactor.unregister(one.socket.fileno())
+            one.is_done.set()
 
-    for one in kit.both:
-        one.peer.send(b"question")
-        one.on_readable = close_both  # type: ignore[method-assign]  # whoever comes first
-    kit.run()
+    def prepare() -> None:
+        kit.question_both()
+        for one in kit.both:
+            one.on_readable = close_both  # type: ignore[method-assign]  # whoever comes first
+
+    kit.run(prepare)
     assert kit.log == ["closed"]
+
+
+def test_what_a_thread_hands_over_runs_on_the_loop_and_lets_tasks_go_on(kit: Kit) -> None:
+    """`run` ends only if the events that are set so wake the task that waits for them."""
+    loops: list[int] = []
+
+    def on_loop(done: trio.Event) -> None:
+        loops.append(threading.get_ident())
+        done.set()
+
+    def in_thread() -> None:
+        for one in kit.both:
+            kit.reactor.run_soon(partial(on_loop, one.is_done))
+
+    thread = threading.Thread(target=in_thread)
+    kit.run(thread.start)
+    thread.join()
+    assert loops == [threading.get_ident()] * 2
+
+
+def test_a_thread_is_told_that_the_loop_has_ended(kit: Kit) -> None:
+    kit.run(kit.question_both)
+    with pytest.raises(trio.RunFinishedError):
+        kit.reactor.run_soon(lambda: None)
+
+
+def test_a_timer_fires_though_somebody_is_always_ready(kit: Kit) -> None:
+    """A connection that always has the next request holds the loop, but not for ever."""
+
+    def serve_and_ask_again() -> None:
+        kit.both[0].socket.recv(100)
+        kit.both[0].peer.send(b"more")
+
+    def prepare() -> None:
+        kit.both[0].on_readable = serve_and_ask_again  # type: ignore[method-assign]
+        kit.both[0].peer.send(b"question")
+        kit.clock.call_at(later(kit.clock.now(), 1), kit.both[0].is_done.set)
+        kit.clock.call_soon(kit.both[1].is_done.set)
+
+    kit.run(prepare)
