@@ -140,9 +140,12 @@ class EpollReactor:
                     if inbox.was_emptied or now >= hold_until or now >= timers.wakes_at:
                         inbox.was_emptied = False
                         await trio.lowlevel.checkpoint()
-                        now = clock()
-                        hold_until = now + HOLD_SECONDS
-                    patience = max(0.0, min(HOLD_SECONDS, timers.wakes_at - now))
+                        # Who ran now may want others to run: unless somebody is ready here,
+                        # Trio waits next.
+                        hold_until = clock() + HOLD_SECONDS
+                        patience = 0.0
+                    else:
+                        patience = max(0.0, min(HOLD_SECONDS, timers.wakes_at - now))
         finally:
             self.close()
 

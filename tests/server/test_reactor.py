@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import pytest
 import trio
@@ -156,6 +157,31 @@ def test_what_a_thread_hands_over_runs_on_the_loop_and_lets_tasks_go_on(kit: Kit
     kit.run(thread.start)
     thread.join()
     assert loops == [threading.get_ident()] * 2
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="only an epoll is slept in")
+def test_who_was_made_runnable_does_not_wait_for_the_reactor_to_sleep() -> None:
+    kit = Kit(EpollReactor)
+    slept: list[float] = []
+
+    class Epoll(NamedTuple):
+        real: select.epoll
+
+        def poll(self, timeout: float, most: int) -> list[tuple[int, int]]:
+            slept.append(timeout)
+            return self.real.poll(timeout, most)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.real, name)
+
+    def prepare() -> None:
+        assert isinstance(kit.reactor, EpollReactor)
+        kit.reactor._epoll = Epoll(kit.reactor._epoll)  # type: ignore[assignment]
+        for one in kit.both:
+            kit.reactor.run_soon(one.is_done.set)
+
+    kit.run(prepare)
+    assert max(slept) == 0
 
 
 def test_a_thread_is_told_that_the_loop_has_ended(kit: Kit) -> None:
