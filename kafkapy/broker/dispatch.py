@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from traceback import format_exc
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 from kafkapy.broker.apis import Api, find_api
 from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
@@ -25,10 +25,12 @@ from kafkapy.protocol.produce_request import decode_produce_request
 if TYPE_CHECKING:
     from kafkapy.broker.node import Node
 
+_PRODUCE: Final = ApiKey.PRODUCE.value
+
 
 def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answer]:
     """Decode one request (without its size prefix) and hand it to its handler."""
-    if request[1] == ApiKey.PRODUCE and peer.lanes is not None:
+    if request[1] == _PRODUCE and peer.lanes is not None:
         served = peer.lanes.serve(node, request)
         if served is not None:
             return served

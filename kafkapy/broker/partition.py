@@ -18,6 +18,7 @@ from uuid import UUID
 from kafkapy.broker.internal_topics import INTERNAL_TOPICS
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
+from kafkapy.core.time import Instant
 from kafkapy.kraft.topics import PartitionState
 from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.partition_log import PartitionLog
@@ -184,7 +185,9 @@ class Partition:
         self._count_appended()
         return info
 
-    def append_plain(self, batch: memoryview, *, may_be_transactional: bool = False) -> int | None:
+    def append_plain(
+        self, batch: memoryview, now: Instant, *, may_be_transactional: bool = False
+    ) -> int | None:
         """One batch of the plain kind, acknowledged as soon as it is written whatever `acks`
         is: the offset it got. None, and nothing is appended, where `append` has more to do.
         `may_be_transactional`: the request names a transaction."""
@@ -192,7 +195,7 @@ class Partition:
             return None
         log = self.log
         base_offset = log.append_plain(
-            batch, self.leader_epoch, may_be_transactional=may_be_transactional
+            batch, self.leader_epoch, now, may_be_transactional=may_be_transactional
         )
         if base_offset is not None:
             log.advance_high_watermark(log.log_end_offset)

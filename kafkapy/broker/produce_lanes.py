@@ -23,6 +23,7 @@ from uuid import UUID
 from kafkapy.broker.call import Call, Encoded, Peer
 from kafkapy.broker.partition import Partition
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.time import Instant
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.produce_request import ProduceRequestView
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 # A producer with more partitions than this on one connection starts over now and then.
 MOST_LANES: Final = 256
 _LANE_AT: Final = 8
+_PRODUCE: Final = ApiKey.PRODUCE.value
 _HEAD: Final = Struct(">hhi").unpack_from
 _NO_TAGS: Final = b"\0\0\0"
 _SHORTEST: Final = 64  # a record batch is longer by itself
@@ -83,10 +85,11 @@ class Lane:
 class ProduceLanes:
     """Of one connection. `lengths` are those of its lanes: one for each length of topic name."""
 
-    __slots__ = ("_lanes", "_lengths", "_peer", "_version")
+    __slots__ = ("_call", "_lanes", "_lengths", "_version")
 
     def __init__(self, peer: Peer) -> None:
-        self._peer = peer
+        # Of whatever is served here: its answer is packed, so nobody asks for more.
+        self._call = Call(ApiKey.PRODUCE, -1, -1, None, None, peer, Instant(0))
         self._version = -1
         self._lanes: dict[bytes, Lane] = {}
         self._lengths: tuple[int, ...] = ()
@@ -94,11 +97,11 @@ class ProduceLanes:
     def serve(self, node: "Node", request: memoryview) -> tuple[Call, Encoded] | None:
         """The answer, if the request is in a lane and nothing is in its way."""
         api_key, version, correlation_id = _HEAD(request)
-        if api_key != ApiKey.PRODUCE or version != self._version:
+        if api_key != _PRODUCE or version != self._version:
             return None
         for length in self._lengths:
             start = _LANE_AT + length
-            lane = self._lanes.get(bytes(request[_LANE_AT:start]))
+            lane = self._lanes.get(request[_LANE_AT:start].tobytes())
             if lane is not None:
                 break
         else:
@@ -108,7 +111,7 @@ class ProduceLanes:
             return None
         try:
             base_offset = lane.partition.append_plain(
-                records, may_be_transactional=lane.is_of_transaction
+                records, node.clock.now(), may_be_transactional=lane.is_of_transaction
             )
         except Refused:
             return None
@@ -117,10 +120,7 @@ class ProduceLanes:
             return None
         if base_offset is None:
             return None
-        answer = Encoded((lane.answer(correlation_id, base_offset),))
-        return Call(
-            ApiKey.PRODUCE, version, correlation_id, None, None, self._peer, node.clock.now()
-        ), answer
+        return self._call, Encoded((lane.answer(correlation_id, base_offset),))
 
     def leads(self, version: int, key: bytes, partition: Partition) -> bool:
         """Whether the lane is known: every transaction begins outside of it."""
@@ -130,6 +130,7 @@ class ProduceLanes:
     def add(self, version: int, key: bytes, lane: Lane) -> None:
         if version != self._version or len(self._lanes) >= MOST_LANES:
             self._version, self._lanes, self._lengths = version, {}, ()
+            self._call.version = version
         self._lanes[key] = lane
         self._lengths = tuple({*self._lengths, len(key)})
 

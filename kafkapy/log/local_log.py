@@ -23,6 +23,7 @@ from kafkapy.log.partition_metadata import encode_partition_metadata
 from kafkapy.log.producer_state import ProducerStates
 from kafkapy.log.reading import Positions
 from kafkapy.log.recovery import Loaded, Opening, load_producers
+from kafkapy.log.rolling import NO_ROOM
 from kafkapy.log.segment import Segment
 
 
@@ -43,6 +44,7 @@ class LocalLog:
         "_producer_expiry_ms",
         "_producers",
         "_rng",
+        "_room",
         "_timers",
         "_truncations",
         "_unflushed",
@@ -99,6 +101,7 @@ class LocalLog:
         self._producers = loaded.producers
         self._producer_expiry_ms = opening.producer_expiry_ms
         self._positions = Positions()
+        self._room = NO_ROOM
         self._timers: set[Timer] = set()
         self._flush_timer: Timer | None = None
         self._truncations = 0

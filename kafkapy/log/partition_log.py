@@ -33,8 +33,9 @@ from kafkapy.log.partition_metadata import read_topic_id
 from kafkapy.log.plain_batch import STAMP_SIZE, read_plain_batch, stamp_of
 from kafkapy.log.producer_state import DEFAULT_EXPIRY_MS, BatchMetadata
 from kafkapy.log.reading import FoundTimestamp, LogRead
-from kafkapy.log.recovery import MAX_RELATIVE_OFFSET, Opening, Recovered, load
+from kafkapy.log.recovery import Opening, Recovered, load
 from kafkapy.log.retention import Retention
+from kafkapy.log.rolling import room_in, should_roll
 from kafkapy.log.segment import Segment
 from kafkapy.log.transaction_index import AbortedTransaction, collect_aborted
 from kafkapy.log.validation import validate
@@ -172,7 +173,12 @@ class PartitionLog(LocalLog):
         )
 
     def append_plain(
-        self, batch: memoryview, leader_epoch: int, *, may_be_transactional: bool = False
+        self,
+        batch: memoryview,
+        leader_epoch: int,
+        now: Instant,
+        *,
+        may_be_transactional: bool = False,
     ) -> int | None:
         """`append_as_leader` for a plain batch in the middle of things, and the offset it got;
         None where there is anything to decide. Only while `config.takes_plain_batches`."""
@@ -180,23 +186,36 @@ class PartitionLog(LocalLog):
         epochs, producers = self._epochs, self._producers
         if epochs is None or producers is None or epochs.latest != leader_epoch:
             return None
-        now = self._clock.now()
         base_offset = self.log_end_offset
         header = read_plain_batch(
             batch, config, now, base_offset, leader_epoch, may_be_transactional
         )
-        if header is None or (header.is_transactional and not producers.is_amid(header)):
+        if header is None:
             return None
         segment = self.segments.active
-        if not segment.size or self._should_roll(segment, (header,), len(batch), now):
-            return None
-        if header.producer_id >= 0 and producers.check(header, Origin.CLIENT) is not None:
-            return None
         position = segment.size
-        parts = (stamp_of(header), batch[STAMP_SIZE:])
-        segment.append_one(parts, header, config.index_interval_bytes)
+        next_offset = header.next_offset
+        room = self._room
+        if (
+            room.segment is not segment
+            or room.config is not config
+            or position + len(batch) > room.size
+            or next_offset > room.last_offset
+            or header.max_timestamp > room.timestamp
+        ):
+            if not position or should_roll(segment, config, (header,), len(batch), now):
+                return None
+            self._room = room_in(segment, config)
+        if header.producer_id >= 0:
+            if header.is_transactional and not producers.is_amid(header):
+                return None
+            if producers.check(header, Origin.CLIENT) is not None:
+                return None
+        segment.append_one(
+            (stamp_of(header), batch[STAMP_SIZE:]), header, config.index_interval_bytes
+        )
         self._positions.remember(base_offset, position)
-        self.log_end_offset = header.next_offset
+        self.log_end_offset = next_offset
         producers.update(header, b"")
         if config.flush_ms != FOREVER_MS:
             self._flush_within(config.flush_ms)
@@ -270,7 +289,7 @@ class PartitionLog(LocalLog):
         assert not self.is_closed, self
         producers = self.producers
         segment = self.segments.active
-        if self._should_roll(segment, headers, size, now):
+        if should_roll(segment, self.config, headers, size, now):
             segment = self._roll(headers[0].base_offset, now)
         position = segment.size
         segment.append(parts, headers, self.config.index_interval_bytes)
@@ -296,27 +315,6 @@ class PartitionLog(LocalLog):
             position += header.size
         if self.config.flush_ms != FOREVER_MS:
             self._flush_within(self.config.flush_ms)
-
-    def _should_roll(
-        self, segment: Segment, headers: Sequence[BatchHeader], size: int, now: Instant
-    ) -> bool:
-        config = self.config
-        if segment.size > config.segment_bytes - size:
-            return True
-        if headers[-1].last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-            return True
-        if segment.size == 0:
-            return False
-        if segment.is_full(config.segment_index_bytes):
-            return True
-        max_age_ms = config.segment_ms
-        if max_age_ms > config.max_compaction_lag_ms:
-            max_age_ms = config.max_segment_age_ms
-        first_timestamp = segment.first_timestamp
-        if first_timestamp >= 0:
-            newest = max([header.max_timestamp for header in headers])
-            return newest - first_timestamp > max_age_ms - segment.roll_jitter_ms
-        return now - segment.created > max_age_ms - segment.roll_jitter_ms
 
     # -- the high watermark and the log start
 

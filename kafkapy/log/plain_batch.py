@@ -30,6 +30,7 @@ from kafkapy.protocol.records import SMALLEST_RECORD
 _HEADER: Final = Struct(">qiibIhiqqqhii").unpack_from
 _STAMP: Final = Struct(">qii").pack
 _CRC_START: Final = 21
+_new_tuple: Final = tuple.__new__
 # What the leader writes anew: base offset, length, epoch. The rest goes out as it came.
 STAMP_SIZE: Final = 16
 # Compressed records begin so. Snappy has no mark, and its bodies are long enough to be some.
@@ -53,8 +54,21 @@ def read_plain_batch(
     size = len(batch)
     if not HEADER_SIZE < size <= config.max_message_bytes:
         return None
-    fields = _HEADER(batch)
-    first, length, _, magic, crc, attributes, last_delta, _, newest, _, _, sequence, count = fields
+    (
+        first,
+        length,
+        _,
+        magic,
+        crc,
+        attributes,
+        last_delta,
+        oldest,
+        newest,
+        producer_id,
+        producer_epoch,
+        sequence,
+        count,
+    ) = _HEADER(batch)
     if (
         first
         or length != size - LOG_OVERHEAD
@@ -62,23 +76,42 @@ def read_plain_batch(
         or count <= 0
         or last_delta != count - 1
         or newest - now > config.message_timestamp_after_max_ms
-        or (sequence < 0 and fields[9] >= 0)
+        or (sequence < 0 and producer_id >= 0)
     ):
         return None
-    if may_be_transactional and attributes & TRANSACTIONAL_BIT and fields[9] >= 0:
-        attributes ^= TRANSACTIONAL_BIT
-    if not attributes:
+    codec = attributes
+    if may_be_transactional and attributes & TRANSACTIONAL_BIT and producer_id >= 0:
+        codec ^= TRANSACTIONAL_BIT
+    if not codec:
         if count * SMALLEST_RECORD > size - HEADER_SIZE or not _first_record_fits(
             batch, size - HEADER_SIZE, count
         ):
             return None
     else:
-        mark = _MARKS.get(attributes)
+        mark = _MARKS.get(codec)
         if mark is None or batch[HEADER_SIZE : HEADER_SIZE + len(mark)] != mark:
             return None
     if crc32c(batch[_CRC_START:]) != crc:
         return None
-    return BatchHeader._make((base_offset, length, leader_epoch, *fields[3:]))
+    # As `BatchHeader(...)`, in a third of the time.
+    return _new_tuple(
+        BatchHeader,
+        (
+            base_offset,
+            length,
+            leader_epoch,
+            magic,
+            crc,
+            attributes,
+            last_delta,
+            oldest,
+            newest,
+            producer_id,
+            producer_epoch,
+            sequence,
+            count,
+        ),
+    )
 
 
 def stamp_of(header: BatchHeader) -> bytes:

@@ -163,8 +163,9 @@ class Segment:
     ) -> None:
         """As `append`, for one batch."""
         (self._file or self.file).append(parts)
-        self._note(header, self.size, index_interval_bytes)
-        self.size += header.length + LOG_OVERHEAD
+        size = self.size
+        self._note(header, size, index_interval_bytes)
+        self.size = size + header.length + LOG_OVERHEAD
         self.is_modified = True
 
     def _note(self, header: BatchHeader, position: int, index_interval_bytes: int) -> None:
@@ -216,13 +217,13 @@ class Segment:
             self._save(TIME_INDEX, self._times.saved * TIME_ENTRY_SIZE, self._times.unsaved)
             self._times.saved = len(self._times)
 
-    def is_full(self, max_index_bytes: int) -> bool:
-        """No room in an index; of the time index one place is for the closing entry."""
+    def entries_left(self, max_index_bytes: int) -> int:
+        """How many more the indexes have room for; one place of the time index is for the
+        closing entry."""
         offsets, times = self._offsets or self.offsets, self._times or self.times
-        return (
-            len(offsets.entries) * OFFSET_ENTRY_SIZE > max_index_bytes - OFFSET_ENTRY_SIZE
-            or len(times.data) > max_index_bytes - 2 * TIME_ENTRY_SIZE
-        )
+        offsets_left = max_index_bytes // OFFSET_ENTRY_SIZE - len(offsets.entries)
+        times_left = (max_index_bytes - len(times.data)) // TIME_ENTRY_SIZE - 1
+        return max(0, min(offsets_left, times_left))
 
     def drop_idle_indexes(self) -> None:
         """Give the memory of the indexes back if nobody used them since the last call."""

@@ -33,6 +33,7 @@ PEEK_BYTES = 4096
 FIRST_BUFFER_BYTES = 1024 * 1024 + 64 * 1024  # the largest batch by default, and what is around it
 # Reading stops while this much waits to be sent: the client does not read its answers.
 MAX_UNSENT_BYTES = 8 * 1024 * 1024
+_LARGE_FRAME_BYTES: Final = SCRATCH_BYTES // 2
 _SCRATCH: Final = memoryview(bytearray(SCRATCH_BYTES))
 _READ_SCRATCH: Final = _SCRATCH.toreadonly()
 _SIZE: Final = Struct(">i").unpack_from
@@ -147,7 +148,7 @@ class Connection:
             end = at + self._frame_end(view, at)
             if end > count:
                 break
-            self._frames_are_large = end - at > SCRATCH_BYTES // 2
+            self._frames_are_large = end - at > _LARGE_FRAME_BYTES
             self._serve(view[at + 4 : end])
             at = end
         return at
@@ -165,7 +166,7 @@ class Connection:
     def _keep_rest(self, rest: memoryview) -> None:
         """The start of a frame whose rest has not come. At least 4 bytes are needed to size it."""
         want = self._frame_end(rest, 0) if len(rest) >= 4 else 4
-        self._frames_are_large = want > SCRATCH_BYTES // 2
+        self._frames_are_large = want > _LARGE_FRAME_BYTES
         self._use(want, max(FIRST_BUFFER_BYTES, 2 * len(rest)), rest)
 
     def _grow(self, buffer: bytearray, want: int) -> None:
@@ -192,17 +193,19 @@ class Connection:
 
     def _serve(self, request: memoryview) -> None:
         call, answer = self._dispatch(request, self.peer)
-        if type(answer) is Later and not answer.is_resolved:
+        if type(answer) is Encoded and not self._pending:
+            self._out.add(answer.parts)
+        elif type(answer) is Later and not answer.is_resolved:
             self._pending.append((call, answer))
             answer.when_resolved(self._on_resolved)
             if len(self._pending) >= MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION:
                 self._update_interest()
-            return
-        resolved: Any = answer.answer if type(answer) is Later else answer
-        if self._pending:
-            self._pending.append((call, resolved))
         else:
-            self._out.add(self._encode(call, resolved))
+            resolved: Any = answer.answer if type(answer) is Later else answer
+            if self._pending:
+                self._pending.append((call, resolved))
+            else:
+                self._out.add(self._encode(call, resolved))
 
     def _on_resolved(self, later: Later) -> None:
         """The oldest request may now be answered, and those behind it that waited."""

@@ -66,11 +66,26 @@ class Outgoing:
         """Send until all is out, the socket is full or the disk must be waited for. Raises
         OSError if the peer is gone."""
         parts = self._parts
+        if len(parts) == 1 and type(parts[0]) is bytes and not self.is_waiting_for_disk:
+            self._send_one(parts[0])
+            return
         while parts and not self.is_waiting_for_disk:
             head = parts[0]
             sent = self._send_file(head) if isinstance(head, RealFileSlice) else self._send_bytes()
             if sent < 0:
                 return
+
+    def _send_one(self, only: bytes) -> None:
+        """What nearly every answer is."""
+        try:
+            sent = self._socket.send(only)
+        except BlockingIOError:
+            return
+        self.unsent_bytes -= sent
+        if not self.unsent_bytes:
+            self._parts.clear()
+        else:
+            self._parts[0] = memoryview(only)[sent:]
 
     def _send_bytes(self) -> int:
         parts = self._parts

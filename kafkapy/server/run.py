@@ -12,11 +12,11 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import trio
 
-from kafkapy.broker.call import Answer, Call, Peer
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.dispatch import dispatch, encode
@@ -27,6 +27,7 @@ from kafkapy.core.addresses import shown
 from kafkapy.core.seams import Journal
 from kafkapy.kraft.directories import make_directory
 from kafkapy.server.clock import LoopClock
+from kafkapy.server.connection import Dispatch
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.reactor import Reactor, make_reactor
@@ -128,6 +129,7 @@ class Shell:
             self._new_lock_files: list[str] = []
             self._locks = self._lock_directories()
             self.node = self._make_node(turn)
+            self._dispatch: Dispatch = partial(dispatch, self.node)
         except BaseException:
             self.reactor.close()
             raise
@@ -199,9 +201,6 @@ class Shell:
             max_frame_bytes=config.socket_request_max_bytes,
             max_connections=lambda: config.max_connections,
         )
-
-    def _dispatch(self, request: memoryview, peer: Peer) -> tuple[Call, Answer]:
-        return dispatch(self.node, request, peer)
 
     def serving(self) -> Serving:
         first = next(one for one in self.listeners if one.name in self._broker_names())

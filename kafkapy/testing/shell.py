@@ -43,7 +43,7 @@ class TestShell(Shell):
         super().__init__(config, journal, sockets, clock)
         self.node.on_fatal = lambda _: clock.call_soon(_halt)
         self.advance = clock.advance
-        self._gate = gate
+        self._dispatch = partial(self._pass_by, gate, self._dispatch)
 
     def _make_disk(self) -> OwnedDisk:
         if self._memory is None:
@@ -54,8 +54,10 @@ class TestShell(Shell):
         self._memory.on_full = partial(self.clock.call_soon, _halt)
         return self._memory
 
-    def _dispatch(self, request: memoryview, peer: Peer) -> tuple[Call, Answer]:
-        return self._gate(self, request, peer, super()._dispatch)
+    def _pass_by(
+        self, gate: Gate, serve: Next, request: memoryview, peer: Peer
+    ) -> tuple[Call, Answer]:
+        return gate(self, request, peer, serve)
 
     def hang_up(self, peer: Peer, reason: str) -> None:
         """Close the connection of `peer`, once what was just answered is on its way."""

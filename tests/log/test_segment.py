@@ -183,8 +183,9 @@ def test_an_index_is_full_before_it_would_overflow(disk: SimDisk) -> None:
     segment = _create(disk)
     _fill(segment)
     entries = len(segment.offsets)
-    assert not segment.is_full(12 * (entries + 2))
-    assert segment.is_full(12 * (entries + 1))
+    assert segment.entries_left(12 * (entries + 3)) == 2
+    assert segment.entries_left(12 * (entries + 1)) == 0
+    assert segment.entries_left(8 * entries) == 0
 
 
 def test_walking_reads_batches_larger_than_a_chunk(
