@@ -15,16 +15,16 @@ EPOCH = 0
 
 configs = st.builds(
     LogConfig,
-    segment_bytes=st.integers(200, 3000),
-    segment_ms=st.integers(1, 400),
+    segment_bytes=st.sampled_from([300, 1500, 10_000]),
+    segment_ms=st.sampled_from([20, 1000, 10_000]),
     segment_index_bytes=st.integers(24, 120),
-    index_interval_bytes=st.sampled_from([0, 1, 150, 4096]),
+    index_interval_bytes=st.sampled_from([0, 1, 150, 1000]),
 )
 # (bytes of a value, how much later than the one before)
 batches_sent = st.lists(
-    st.tuples(st.integers(0, 400), st.sampled_from([0, 0, 1, 30, -30, 500])),
-    min_size=1,
-    max_size=60,
+    st.tuples(st.sampled_from([0, 0, 30, 200]), st.sampled_from([0, 0, 1, 30, -30, 500])),
+    min_size=20,
+    max_size=100,
 )
 
 
