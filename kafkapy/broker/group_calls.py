@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from kafkapy.broker.call import Answer, Fields, Later
+from kafkapy.broker.call import Answer, Fields, Later, Resolved
 from kafkapy.coordinator.coordinator import Coordinator
 from kafkapy.core.errors import Refused
 
 Groups = Coordinator[Any, Any]
 
 
-def ask(groups: Groups, group_id: str, event: Any, translate: Callable[[Any], Fields]) -> Answer:
+def ask(groups: Groups, group_id: str, event: Any, translate: Callable[[Any], Resolved]) -> Answer:
     """One question to the shard of `group_id`; `translate` gets the reply or the Refused."""
     later = Later()
     groups.submit(group_id, event, lambda reply: later.resolve(translate(reply)))

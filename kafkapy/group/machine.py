@@ -24,6 +24,7 @@ from kafkapy.group.classic.group import ClassicGroup
 from kafkapy.group.consumer import checks as consumer_checks
 from kafkapy.group.consumer import heartbeat as consumer_heartbeat
 from kafkapy.group.consumer import leave as consumer_leave
+from kafkapy.group.consumer.at_rest import heartbeat_at_rest
 from kafkapy.group.consumer.draft import ConsumerDraft
 from kafkapy.group.consumer.events import ConsumerHeartbeat
 from kafkapy.group.consumer.group import ConsumerGroup, RefreshWanted
@@ -60,10 +61,20 @@ class GroupMachine:
         self.state.apply(record)
 
     def decide(self, event: Event, now: Instant) -> Step[Any, Any]:
-        if type(event) is Heartbeat and event.group_id:
+        if type(event) is ConsumerHeartbeat:
+            group = self.state.groups.get(event.group_id)
+            if type(group) is ConsumerGroup:
+                step = heartbeat_at_rest(event, group, self._settings(), now)
+                if step is not None:
+                    return step
+        elif type(event) is Heartbeat and event.group_id:
             group = self.state.groups.get(event.group_id)
             if isinstance(group, ClassicGroup):
                 return classic_heartbeat.heartbeat(event, group, now)
+        return self.decide_at_length(event, now)
+
+    def decide_at_length(self, event: Event, now: Instant) -> Step[Any, Any]:
+        """What heartbeats nearly always need not."""
         plan = Plan()
         self._plan(event, plan, Context(now, self._settings(), self._topics()))
         return plan.step()

@@ -42,9 +42,10 @@ __all__ = [
     "warm",
 ]
 
-_Kind = Literal[EntityType.request, EntityType.response]
-_REQUEST: Final = EntityType.request
-_RESPONSE: Final = EntityType.response
+# As kio's EntityType names them; a string's hash is kept, that of an enum is Python code.
+_Kind = Literal["request", "response"]
+_REQUEST: Final = "request"
+_RESPONSE: Final = "response"
 
 
 def decode_request(api_key: int, version: int, body: bytes | memoryview) -> Any:
@@ -80,7 +81,7 @@ def warm(api_key: int, version: int) -> Iterator[None]:
 @cache
 def _decoder(kind: _Kind, api_key: int, version: int) -> Decoder:
     if version not in _versions(kind, api_key):
-        raise Corrupt(f"no {kind.name} of API {api_key} has version {version}")
+        raise Corrupt(f"no {kind} of API {api_key} has version {version}")
     return decoder(_schema(kind, api_key, version))
 
 
@@ -92,7 +93,7 @@ def _encoder(kind: _Kind, api_key: int, version: int) -> Encoder:
 
 
 def _schema(kind: _Kind, api_key: int, version: int) -> type:
-    load = load_request_schema if kind is _REQUEST else load_response_schema
+    load = load_request_schema if kind == _REQUEST else load_response_schema
     return load(api_key, version)
 
 
@@ -100,7 +101,8 @@ def _schema(kind: _Kind, api_key: int, version: int) -> type:
 def _versions(kind: _Kind, api_key: int) -> tuple[int, ...]:
     """The versions there is a schema for, newest first."""
     versions = schema_name_map.get(api_key_map.get(api_key, ""), {})
-    return tuple(sorted((one for one in versions if kind in versions[one]), reverse=True))
+    entity = EntityType[kind]
+    return tuple(sorted((one for one in versions if entity in versions[one]), reverse=True))
 
 
 def _other_versions(kind: _Kind, api_key: int) -> Callable[[tuple[str, ...], str], bool]:

@@ -6,6 +6,7 @@ returned: a shell reuses it.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kafkapy.broker.apis import find_api
@@ -66,20 +67,23 @@ class Wire:
         then: OnAnswer | None = None,
     ) -> Pending:
         """Hand the request over; answered at once, later, or never (acks=0)."""
-        self._correlation_id += 1
+        self._correlation_id = correlation_id = self._correlation_id + 1
         pending = Pending(api_key, version, body, then)
-        head = request_head(api_key, version, self._correlation_id, "sim")
+        head = request_head(api_key, version, correlation_id, "sim")
         request = bytearray(head + encode_request(api_key, version, body))
         self._trace.note("request", api_key.name, version, len(request), data=bytes(request))
         call, answer = dispatch(self._node, memoryview(request), self._peer)
         request[:] = bytes([_SPOILED]) * len(request)
+        answered = partial(self._answered, pending, correlation_id, call)
         if isinstance(answer, Later):
-            answer.when_resolved(lambda later: self._answered(pending, call, later.answer))
+            answer.when_resolved(lambda later: answered(later.answer))
         else:
-            self._answered(pending, call, answer)
+            answered(answer)
         return pending
 
-    def _answered(self, pending: Pending, call: Call, answer: Resolved) -> None:
+    def _answered(
+        self, pending: Pending, correlation_id: int, call: Call, answer: Resolved
+    ) -> None:
         if answer is None:
             return
         if isinstance(answer, Hangup):
@@ -89,8 +93,8 @@ class Wire:
         self._trace.note("answer", pending.api_key.name, len(response), data=response)
         frame = memoryview(response)[4:]
         assert len(frame) == int.from_bytes(response[:4]), (pending.api_key, len(response))
-        correlation_id, body_at = read_response_head(call.api_key, call.version, frame)
-        assert correlation_id == call.correlation_id, (correlation_id, call)
+        answers, body_at = read_response_head(call.api_key, call.version, frame)
+        assert answers == correlation_id, (answers, correlation_id, call)
         pending.resolve(decode_response(call.api_key, call.version, frame[body_at:]))
 
 

@@ -99,14 +99,18 @@ class Asked:
 
 
 class CheckedMachine(GroupMachine):
-    """Fails the test if deciding changed anything."""
+    """Fails the test if deciding changed anything, or if a heartbeat at rest is answered
+    otherwise than at length."""
 
     def decide(self, event: Any, now: Instant) -> Step[Any, Any]:
         before = snapshot(self.state)
         try:
-            return super().decide(event, now)
+            step = super().decide(event, now)
         finally:
             assert snapshot(self.state) == before, ("decide changed the state", event)
+        if isinstance(event, ConsumerHeartbeat) and not step.records:
+            assert step == self.decide_at_length(event, now), event
+        return step
 
 
 class World:

@@ -2,16 +2,18 @@
 member id; in v0 one that brings none is given one.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.call import Answer, Call, Encoded, Fields
 from kafkapy.broker.group_calls import ask
 from kafkapy.broker.wire import millis, optional
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.group.consumer.events import ConsumerHeartbeat
+from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHeard
 from kafkapy.group.consumer.member import Target
 from kafkapy.kraft.uuids import uuid_to_text
 from kafkapy.protocol.error_messages import message_of
+from kafkapy.protocol.heartbeat_response import pack_heartbeat_response
 
 if TYPE_CHECKING:
     from kafkapy.broker.node import Node
@@ -23,22 +25,22 @@ def handle(node: "Node", call: Call) -> Answer:
     body = call.body
     needs_id = not body.member_id and call.version < CLIENT_MAKES_ID
     event = ConsumerHeartbeat(
-        group_id=body.group_id,
-        member_id=body.member_id,
-        member_epoch=body.member_epoch,
-        client_id=call.client_id or "",
-        client_host=f"/{call.peer.host}",
-        fresh_member_id=uuid_to_text(node.rng.uuid()) if needs_id else "",
-        instance_id=body.instance_id,
-        rack_id=body.rack_id,
-        rebalance_timeout_ms=millis(body.rebalance_timeout),
-        subscribed_topics=body.subscribed_topic_names,
-        subscribed_regex=optional(body, "subscribed_topic_regex", None),
-        server_assignor=body.server_assignor,
-        owned=_owned(body.topic_partitions),
-        may_generate_id=needs_id,
+        body.group_id,
+        body.member_id,
+        body.member_epoch,
+        call.client_id or "",
+        f"/{call.peer.host}",
+        uuid_to_text(node.rng.uuid()) if needs_id else "",
+        body.instance_id,
+        body.rack_id,
+        millis(body.rebalance_timeout),
+        body.subscribed_topic_names,
+        optional(body, "subscribed_topic_regex", None),
+        body.server_assignor,
+        _owned(body.topic_partitions),
+        needs_id,
     )
-    return ask(node.groups, event.group_id, event, _answer)
+    return ask(node.groups, event.group_id, event, partial(_answer, call))
 
 
 def _owned(listed: Any) -> Target | None:
@@ -47,7 +49,7 @@ def _owned(listed: Any) -> Target | None:
     return {one.topic_id: frozenset(one.partitions) for one in listed}
 
 
-def _answer(reply: Any) -> Fields:
+def _answer(call: Call, reply: ConsumerHeartbeatHeard | Refused) -> Fields | Encoded:
     if isinstance(reply, Refused):
         return {
             "throttle_time": 0,
@@ -58,6 +60,11 @@ def _answer(reply: Any) -> Fields:
             "heartbeat_interval": 0,
             "assignment": None,
         }
+    if reply.assignment is None:
+        packed = pack_heartbeat_response(
+            call.correlation_id, reply.member_id, reply.member_epoch, reply.heartbeat_interval_ms
+        )
+        return Encoded((packed,))
     return {
         "throttle_time": 0,
         "error_code": ErrorCode.NONE,
@@ -65,7 +72,7 @@ def _answer(reply: Any) -> Fields:
         "member_id": reply.member_id,
         "member_epoch": reply.member_epoch,
         "heartbeat_interval": reply.heartbeat_interval_ms,
-        "assignment": None if reply.assignment is None else _assignment(reply.assignment),
+        "assignment": _assignment(reply.assignment),
     }
 
 

@@ -4,16 +4,13 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
-from kafkapy.broker.call import Call, Later, Peer
+from kafkapy.broker.call import Call, Later, Peer, Resolved
+from kafkapy.broker.dispatch import encode
 from kafkapy.coordinator.coordinator import Coordinator
 from kafkapy.group.machine import GroupMachine
 from kafkapy.group.settings import Bounded
-from kafkapy.protocol.messages import (
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
+from kafkapy.protocol.framing import read_response_head
+from kafkapy.protocol.messages import decode_request, decode_response, encode_request
 from tests.coordinator.fakes import MemoryLog
 from tests.group.world import World
 
@@ -21,16 +18,20 @@ from tests.group.world import World
 class Told:
     """A client waiting for its answer, read from the bytes of its version."""
 
-    def __init__(self, api_key: int, version: int) -> None:
-        self._api_key, self._version = api_key, version
+    def __init__(self, call: Call) -> None:
+        self._call = call
         self.answer: Any = None
 
     def __call__(self, later: Later) -> None:
         self.resolve(later.answer)
 
-    def resolve(self, answer: Any) -> None:
-        raw = encode_response(self._api_key, self._version, answer)
-        self.answer = decode_response(self._api_key, self._version, raw)
+    def resolve(self, answer: Resolved) -> None:
+        api_key, version = self._call.api_key, self._call.version
+        [frame] = encode(self._call, answer)
+        assert isinstance(frame, bytes)
+        whole = memoryview(frame)[4:]
+        _, body_at = read_response_head(api_key, version, whole)
+        self.answer = decode_response(api_key, version, whole[body_at:])
 
 
 class FakeRng:
@@ -94,7 +95,7 @@ class GroupNode:
         peer = Peer("PLAINTEXT", "127.0.0.1")
         call = Call(api_key, version, 1, "test", asked, peer, self.clock.now())
         answer = module.handle(node, call)
-        told = Told(api_key, version)
+        told = Told(call)
         if isinstance(answer, Later):
             answer.when_resolved(told)
         else:
