@@ -109,7 +109,11 @@ class CheckedMachine(GroupMachine):
         finally:
             assert snapshot(self.state) == before, ("decide changed the state", event)
         if isinstance(event, ConsumerHeartbeat) and not step.records:
-            assert step == self.decide_at_length(event, now), event
+            try:
+                at_length = self.decide_at_length(event, now)
+            except Refused as refused:
+                raise AssertionError(("answered, and refused at length", event)) from refused
+            assert step == at_length, event
         return step
 
 

@@ -28,9 +28,7 @@ def heartbeat_at_rest(
         return None
     epoch = event.member_epoch
     if (
-        epoch <= 0
-        or epoch != group.assignment_epoch
-        or epoch < group.epoch
+        not epoch == group.epoch == group.assignment_epoch
         or group.wants_refresh
         or not settings.is_consumer_protocol_enabled
     ):
@@ -46,9 +44,7 @@ def heartbeat_at_rest(
         or not group.holding(member_id).is_reconciled_to(epoch)
     ):
         return None
-    if instance_id is not None and (
-        instance_id != profile.instance_id or group.static_members.get(instance_id) != member_id
-    ):
+    if instance_id is not None and group.static_members.get(instance_id) != member_id:
         return None
     until = later(now, settings.session_timeout_ms(group_id))
     return Step(
