@@ -17,5 +17,11 @@ MAX_DECOMPRESSED_BATCH_BYTES: Final = 512 * 1024 * 1024
 # what idempotent clients keep in flight, the rest is room for other pipelines.
 MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION: Final = 64
 
+# What a consumer is given at a time, unless it asks for more by fetch.min.bytes, whatever its
+# fetch.max.bytes (50 MiB): the next answer is read from the disk while this one is unpacked,
+# into memory that the client has used before (100 partitions: 0.5M to 0.9M records a second).
+# TCP has no more than that on its way (tcp_rmem: 6 MiB).
+FETCH_ANSWER_BYTES: Final = 8 * 1024 * 1024
+
 # Batches a producer may retry and still be recognised: max.in.flight of idempotent clients.
 PRODUCER_BATCHES_REMEMBERED: Final = 5

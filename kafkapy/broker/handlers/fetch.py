@@ -14,6 +14,7 @@ from kafkapy.broker.fetch_reading import Fetched, read_partition
 from kafkapy.broker.fetch_sessions import Fetching, Key, Wanted
 from kafkapy.broker.partition import Partition
 from kafkapy.core.errors import Refused
+from kafkapy.core.limits import FETCH_ANSWER_BYTES
 from kafkapy.core.time import later as after
 from kafkapy.protocol.fetch_response import FetchedPartition, pack_fetch_response
 
@@ -64,6 +65,8 @@ class _Fetch:
         # What each of these gave, by its position among them.
         self._fetched: dict[int, Fetched] = {}
         self._max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
+        if request.replica_id < 0:
+            self._max_bytes = min(self._max_bytes, max(FETCH_ANSWER_BYTES, request.min_bytes))
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         self._read_bytes = 0
         # Nothing to read: nothing to wait for.

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kafkapy.core.errors import ErrorCode
+from kafkapy.core.limits import FETCH_ANSWER_BYTES
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.testing import Broker
 from tests.broker.handlers.whole_node import request
@@ -10,7 +11,16 @@ from tests.broker.handlers.whole_node import request
 TELLS_NOTHING = (-1, -1, -1)
 
 
-def fetch(broker: Broker, topic: str, *, partition: int = 0, offset: int = 0, **more: Any) -> Any:
+def fetch(
+    broker: Broker,
+    topic: str,
+    *,
+    partition: int = 0,
+    offset: int = 0,
+    max_bytes: int = 1_000_000,
+    min_bytes: int = 1,
+    **more: Any,
+) -> Any:
     row = {
         "partition": partition,
         "current_leader_epoch": -1,
@@ -24,8 +34,8 @@ def fetch(broker: Broker, topic: str, *, partition: int = 0, offset: int = 0, **
         12,
         replica_id=-1,
         max_wait=0,
-        min_bytes=1,
-        max_bytes=1_000_000,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
         isolation_level=0,
         session_id=0,
         session_epoch=-1,
@@ -79,3 +89,14 @@ def test_a_partition_gives_no_more_than_was_asked_of_it_but_one_batch(
     for limit, given in ((1, one_batch), (one_batch, one_batch), (one_batch + 9, one_batch + 9)):
         row = fetch(whole_broker, "bounded", partition_max_bytes=limit)
         assert bytes(row.records) == everything[:given]
+
+
+def test_an_answer_is_no_larger_than_is_good_unless_more_is_asked_for(
+    whole_broker: Broker,
+) -> None:
+    for _ in range(10):
+        whole_broker.produce("large", b"x" * 1_000_000)
+    limits = {"max_bytes": 50 << 20, "partition_max_bytes": 50 << 20}
+    assert len(fetch(whole_broker, "large", **limits).records) == FETCH_ANSWER_BYTES
+    wanted = FETCH_ANSWER_BYTES + 1_000_000
+    assert len(fetch(whole_broker, "large", min_bytes=wanted, **limits).records) == wanted
