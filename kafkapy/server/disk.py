@@ -11,7 +11,7 @@ Trio: the shell passes `run_in_thread`; without one everything happens inline.
 
 import os
 import shutil
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from struct import pack
 from threading import Lock
@@ -30,13 +30,13 @@ from kafkapy.server.files import (
     flush_directory,
     replace_file,
 )
+from kafkapy.server.reaper import Reaper
 
 # Descriptors kept open when the caller names no limit: a quarter of the usual hard limit
 # of 4096 on a small machine; the shell passes what RLIMIT_NOFILE really allows.
 DEFAULT_MAX_OPEN_FILES: Final = 1024
 
-# Freeing the blocks of a file takes milliseconds from about this size on, so the last
-# close of a deleted one happens on a thread.
+# Freeing the blocks of a file takes milliseconds from about this size on (reaper.py).
 _LARGE_FILE_BYTES: Final = 8 * 1024 * 1024
 
 
@@ -64,6 +64,9 @@ class RealDisk:
         self._open: OrderedDict[RealFile, None] = OrderedDict()
         self._locks: dict[str, int] = {}
         self._writes: dict[str, _LaterWrite] = {}
+        # Files (device, inode) that responses read from though they were closed, and by how many.
+        self._lingering: Counter[tuple[int, int]] = Counter()
+        self._reaper = Reaper(self.run_in_thread)
 
     @property
     def open_file_count(self) -> int:
@@ -149,13 +152,24 @@ class RealDisk:
     def remove(self, path: str) -> None:
         large = -1
         with failures_of(path):
-            if os.stat(path).st_size >= _LARGE_FILE_BYTES:
-                large = os.open(path, os.O_RDONLY)
-            os.unlink(path)
+            status = os.stat(path)
+            if status.st_size >= _LARGE_FILE_BYTES:
+                large = os.open(path, os.O_RDWR)
+            try:
+                os.unlink(path)
+            except OSError:
+                if large >= 0:
+                    os.close(large)
+                raise
         self._changed(os.path.dirname(path))
-        self._displace(path)
-        if large >= 0:
-            self.run_in_thread(lambda: os.close(large), _nothing)
+        file = self._displace(path)
+        if large < 0:
+            return
+        is_open = file is not None and file.handle is not None
+        if is_open or self._lingering[status.st_dev, status.st_ino]:
+            self.run_in_thread(lambda: os.close(large), _nothing)  # for readers it stays whole
+        else:
+            self._reaper.free(large, status.st_size)
 
     def remove_tree(self, directory: str) -> None:
         with failures_of(directory):
@@ -200,6 +214,10 @@ class RealDisk:
 
         return unlock
 
+    def hurry(self) -> None:
+        """The end is near: nothing is done slowly any more."""
+        self._reaper.stop()
+
     def close(self) -> None:
         """Let go of every descriptor but the locks', once no flush and no response uses it
         any more. Files that are used again open again; any number of times."""
@@ -222,6 +240,19 @@ class RealDisk:
         file.drop_handle()
         if file.folder.files.get(file.name) is file:
             del file.folder.files[file.name]
+
+    def lingers(self, handle: Handle) -> None:
+        status = os.fstat(handle.fd)
+        key = (status.st_dev, status.st_ino)
+        self._lingering[key] += 1
+
+        def close(fd: int) -> None:
+            self._lingering[key] -= 1
+            if not self._lingering[key]:
+                del self._lingering[key]
+            os.close(fd)
+
+        handle.close = close
 
     def _adopt(self, file: RealFile, fd: int) -> Handle:
         while len(self._open) >= self._max_open_files and self._evict_one():
@@ -270,11 +301,12 @@ class RealDisk:
             file.folder = self._folder(new_directory)
             file.folder.files[file.name] = file
 
-    def _displace(self, path: str) -> None:
+    def _displace(self, path: str) -> RealFile | None:
         directory, _, name = path.rpartition("/")
         file = self._folder(directory).files.pop(name, None)
         if file is not None:
             file.gone()
+        return file
 
 
 class _LaterWrite:

@@ -36,14 +36,17 @@ class Descriptors(Protocol):
 
     def forget(self, file: "RealFile") -> None: ...
 
+    def lingers(self, handle: "Handle") -> None: ...
+
 
 class Handle:
     """One open descriptor and how many hold it. Retired: closed when the last lets go."""
 
-    __slots__ = ("fd", "is_retired", "pins", "was_used")
+    __slots__ = ("close", "fd", "is_retired", "pins", "was_used")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
+        self.close: Callable[[int], None] = os.close
         self.pins = 0
         self.was_used = True
         self.is_retired = False
@@ -52,13 +55,13 @@ class Handle:
         assert self.pins > 0, self.fd
         self.pins -= 1
         if self.is_retired and self.pins == 0:
-            os.close(self.fd)
+            self.close(self.fd)
 
     def retire(self) -> None:
         assert not self.is_retired, self.fd
         self.is_retired = True
         if self.pins == 0:
-            os.close(self.fd)
+            self.close(self.fd)
 
 
 class RealFileSlice:
@@ -323,6 +326,8 @@ class RealFile:
     def drop_handle(self) -> None:
         handle, self.handle = self.handle, None
         if handle is not None:
+            if handle.pins:
+                self._disk.lingers(handle)
             handle.retire()
 
     def opened_again(self) -> "RealFile":

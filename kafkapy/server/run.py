@@ -246,6 +246,8 @@ class Shell:
     def release(self) -> None:
         """Whatever the operating system holds for this node; any number of times."""
         self.close_connections()
+        if isinstance(self._disk, RealDisk):
+            self._disk.hurry()
         self._threads.close()
         if isinstance(self._disk, RealDisk):
             self._disk.close()

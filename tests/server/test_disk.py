@@ -54,23 +54,23 @@ class TestRealDiskWithOneDescriptor(DiskConformance):
         return str(tmp_path)
 
 
-def _open_descriptors() -> int:
+def open_descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
 def test_no_more_files_stay_open_than_allowed(tmp_path: Path) -> None:
     disk = RealDisk(max_open_files=10)
-    before = _open_descriptors()
+    before = open_descriptors()
     all_files = [disk.open(f"{tmp_path}/{i}", create=True) for i in range(100)]
     for i, file in enumerate(all_files):
         file.append([b"%d" % i])
     for i, file in enumerate(all_files):
         assert file.read(0, 10) == b"%d" % i
     assert disk.open_file_count == 10
-    assert _open_descriptors() <= before + 10
+    assert open_descriptors() <= before + 10
     for file in all_files:
         file.close()
-    assert _open_descriptors() == before
+    assert open_descriptors() == before
 
 
 def test_a_file_in_use_stays_open_though_it_is_its_turn(tmp_path: Path) -> None:
@@ -99,16 +99,16 @@ def test_everything_in_use_opens_more_than_allowed(tmp_path: Path) -> None:
 
 def test_the_descriptor_of_a_deleted_file_goes_with_its_last_slice(tmp_path: Path) -> None:
     disk = RealDisk()
-    before = _open_descriptors()
+    before = open_descriptors()
     file = disk.open(f"{tmp_path}/a", create=True)
     file.append([b"0123"])
     kept = file.slice(0, 4)
     file.close()
     disk.remove(f"{tmp_path}/a")
-    assert _open_descriptors() == before + 1
+    assert open_descriptors() == before + 1
     assert kept.read() == b"0123"
     kept.release()
-    assert _open_descriptors() == before
+    assert open_descriptors() == before
 
 
 def test_flushes_asked_for_during_one_share_the_next(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_flushes_asked_for_during_one_share_the_next(tmp_path: Path) -> None:
 def test_a_flush_that_waits_is_done_though_the_file_is_closed_meanwhile(tmp_path: Path) -> None:
     threads, answers = Threads(), Answers()
     disk = RealDisk(threads)
-    before = _open_descriptors()
+    before = open_descriptors()
     file = disk.open(f"{tmp_path}/a", create=True)
     file.flush(answers)
     file.flush(answers)
@@ -136,7 +136,7 @@ def test_a_flush_that_waits_is_done_though_the_file_is_closed_meanwhile(tmp_path
     assert threads.run() == 1
     assert threads.run() == 1
     assert answers.errors == [None, None]
-    assert _open_descriptors() == before
+    assert open_descriptors() == before
 
 
 def test_a_flush_that_fails_says_which_file(
