@@ -29,7 +29,7 @@ import select
 import selectors
 import time
 from collections import deque
-from threading import Lock
+from threading import RLock
 from typing import Protocol
 
 import trio
@@ -227,7 +227,9 @@ class _Inbox:
         self.was_emptied = False
         """Trio's tasks may have been made runnable since this was last set to False."""
         self._waiting: deque[Callback] = deque()
-        self._closing = Lock()
+        # Whoever holds it may be interrupted by the collector, and what that collects may put
+        # something here too: a test's broker that nobody holds is told to end.
+        self._closing = RLock()
         self._is_closed = False
 
     def put(self, then: Callback) -> None:

@@ -1,5 +1,6 @@
 """A round: everybody who is ready is served, then all answers leave, then the turn ends."""
 
+import os
 import select
 import socket
 import threading
@@ -182,6 +183,25 @@ def test_who_was_made_runnable_does_not_wait_for_the_reactor_to_sleep() -> None:
 
     kit.run(prepare)
     assert max(slept) == 0
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="only an epoll has an inbox")
+def test_the_collector_may_hand_something_over_while_something_is_handed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kit = Kit(EpollReactor)
+    write = os.eventfd_write
+
+    def interrupted(fd: int, value: int) -> None:
+        monkeypatch.setattr(os, "eventfd_write", write)
+        kit.reactor.run_soon(kit.both[1].is_done.set)
+        write(fd, value)
+
+    def prepare() -> None:
+        monkeypatch.setattr(os, "eventfd_write", interrupted)
+        kit.reactor.run_soon(kit.both[0].is_done.set)
+
+    kit.run(prepare)
 
 
 def test_a_thread_is_told_that_the_loop_has_ended(kit: Kit) -> None:
