@@ -54,33 +54,22 @@ def read_plain_batch(
     size = len(batch)
     if not HEADER_SIZE < size <= config.max_message_bytes:
         return None
-    (
-        first,
-        length,
-        _,
-        magic,
-        crc,
-        attributes,
-        last_delta,
-        oldest,
-        newest,
-        producer_id,
-        producer_epoch,
-        sequence,
-        count,
-    ) = _HEADER(batch)
+    fields = _HEADER(batch)
+    first, length, _, magic, crc, attributes, delta, _, newest, producer, _, sequence, count = (
+        fields
+    )
     if (
         first
         or length != size - LOG_OVERHEAD
         or magic != MAGIC
         or count <= 0
-        or last_delta != count - 1
+        or delta != count - 1
         or newest - now > config.message_timestamp_after_max_ms
-        or (sequence < 0 and producer_id >= 0)
+        or (sequence < 0 and producer >= 0)
     ):
         return None
     codec = attributes
-    if may_be_transactional and attributes & TRANSACTIONAL_BIT and producer_id >= 0:
+    if may_be_transactional and attributes & TRANSACTIONAL_BIT and producer >= 0:
         codec ^= TRANSACTIONAL_BIT
     if not codec:
         if count * SMALLEST_RECORD > size - HEADER_SIZE or not _first_record_fits(
@@ -94,24 +83,7 @@ def read_plain_batch(
     if crc32c(batch[_CRC_START:]) != crc:
         return None
     # As `BatchHeader(...)`, in a third of the time.
-    return _new_tuple(
-        BatchHeader,
-        (
-            base_offset,
-            length,
-            leader_epoch,
-            magic,
-            crc,
-            attributes,
-            last_delta,
-            oldest,
-            newest,
-            producer_id,
-            producer_epoch,
-            sequence,
-            count,
-        ),
-    )
+    return _new_tuple(BatchHeader, (base_offset, length, leader_epoch, *fields[3:]))
 
 
 def stamp_of(header: BatchHeader) -> bytes:

@@ -4,7 +4,7 @@ A sleeping processor takes as long to wake up as a small request takes to be ser
 that sends its next request when it has the answer to the last is served nearly twice as fast
 by one that does not go to sleep in between, and for less processor time. That pays if
 requests come soon. Whether they do is tried now and then, and each time they do not, more
-seldom: what is tried in vain stays below one percent of a core.
+seldom: where none comes soon, next to nothing is spent on looking.
 """
 
 from collections.abc import Callable

@@ -9,13 +9,12 @@ noticed. The name is gone before; a node that dies in between leaves nothing beh
 import os
 import time
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-_PIECE_BYTES: Final = 16 * 1024 * 1024
+from kafkapy.server.files import RunInThread
 
-RunInThread = Callable[[Callable[[], None], Callable[[], None]], None]
+_PIECE_BYTES: Final = 16 * 1024 * 1024
 
 
 class Reaper:

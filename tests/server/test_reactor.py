@@ -109,7 +109,7 @@ def test_what_the_end_of_the_turn_answers_leaves_with_it(kit: Kit) -> None:
     def prepare() -> None:
         kit.question_both()
         for one in kit.both:
-            one.when_ended = lambda name=one.name: kit.reactor.answered.append(  # type: ignore[misc]
+            one.when_ended = lambda name=one.name: kit.reactor.answered.append(  # type: ignore[misc]  # its default
                 lambda: kit.log.append(f"late answer {name}, {kit.reactor.is_in_round}")
             )
 
@@ -177,7 +177,7 @@ def test_who_was_made_runnable_does_not_wait_for_the_reactor_to_sleep() -> None:
 
     def prepare() -> None:
         assert isinstance(kit.reactor, EpollReactor)
-        kit.reactor._epoll = Epoll(kit.reactor._epoll)  # type: ignore[assignment]
+        kit.reactor._epoll = Epoll(kit.reactor._epoll)  # type: ignore[assignment]  # it passes for one
         for one in kit.both:
             kit.reactor.run_soon(one.is_done.set)
 
@@ -218,7 +218,7 @@ def test_a_timer_fires_though_somebody_is_always_ready(kit: Kit) -> None:
         kit.both[0].peer.send(b"more")
 
     def prepare() -> None:
-        kit.both[0].on_readable = serve_and_ask_again  # type: ignore[method-assign]
+        kit.both[0].on_readable = serve_and_ask_again  # type: ignore[method-assign]  # for once
         kit.both[0].peer.send(b"question")
         kit.clock.call_at(later(kit.clock.now(), 1), kit.both[0].is_done.set)
         kit.clock.call_soon(kit.both[1].is_done.set)
