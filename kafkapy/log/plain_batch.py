@@ -55,15 +55,13 @@ def read_plain_batch(
     if not HEADER_SIZE < size <= config.max_message_bytes:
         return None
     fields = _HEADER(batch)
-    first, length, _, magic, crc, attributes, delta, _, newest, producer, _, sequence, count = (
-        fields
-    )
+    first, length, _, magic, crc, attributes, last, _, newest, producer, _, sequence, count = fields
     if (
         first
         or length != size - LOG_OVERHEAD
         or magic != MAGIC
         or count <= 0
-        or delta != count - 1
+        or last != count - 1
         or newest - now > config.message_timestamp_after_max_ms
         or (sequence < 0 and producer >= 0)
     ):
