@@ -4,13 +4,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet install -c constraints.txt
+COMPILED := $(CURDIR)/.compiled
 LISTEN ?= 127.0.0.1:9092
 DATA   ?= ./data
 SEED   ?= 1
 TARGET ?= kafkapy
 ROUNDS ?= 100
 
-.PHONY: help run test unit check format compat differ bench bench-quick soak sim crash \
+.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick soak sim crash \
         oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -49,9 +50,19 @@ parts: $(VENV)/.python
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest tests -n auto --dist loadfile
 
+# The same tests, against kafkapy with its request paths compiled (docs/decisions/0006).
+unit-compiled: $(COMPILED)/.made
+	KAFKAPY_COMPILED=1 $(BIN)/pytest -o pythonpath="$(COMPILED) ." tests -n auto --dist loadfile
+
+$(COMPILED)/.made: $(VENV)/.dev setup.py scripts/compile $(shell find kafkapy -name '*.py')
+	$(BIN)/python scripts/compile $(COMPILED)
+	@touch $@
+
 test: $(VENV)/.dev
 	@$(BIN)/python scripts/parts --prepare
 	$(BIN)/python -m pytest tests -n auto --dist loadfile
+	@if $(BIN)/python scripts/parts --has compiler; then \
+	  $(MAKE) --no-print-directory unit-compiled; fi
 	$(BIN)/python -m pytest compat_tests --show-capture=no --target kafkapy -n auto --dist loadgroup -m "not slow"
 	@$(MAKE) --no-print-directory spark-test
 
@@ -139,4 +150,4 @@ spark-test: $(VENV)/.dev
 	  $(BIN)/python -m pytest -p compat_tests.conftest spark_examples --show-capture=no --target $(TARGET); fi
 
 clean:
-	rm -rf $(VENV) .compat build *.egg-info
+	rm -rf $(VENV) $(COMPILED) .compat build *.egg-info

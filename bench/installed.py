@@ -1,12 +1,13 @@
-"""kafkapy as its users have it: in a clean environment, its sources compiled.
+"""kafkapy as its users have it: in a clean environment, its request paths compiled.
 
 The environment of the developers will not do: packages that are only there for tests slow
 every start (kio imports hypothesis where it finds it), and so does PYTHONDONTWRITEBYTECODE,
-which makes each start compile all sources again.
+which makes each start compile all sources again. Nor will any Python: distributions build
+theirs with a profile of what programs do, which is a sixth of the time of each request.
 
     .venv-bench/python-DIGEST/    an environment with what kafkapy depends on, made once
-    .venv-bench/kafkapy-DIGEST/   the package, copied and compiled, one for each state of
-                                  the sources that was measured; old ones are removed
+    .venv-bench/kafkapy-DIGEST/   the package, compiled (docs/decisions/0006), one for each
+                                  state of the sources that was measured; old ones are removed
 """
 
 import fcntl
@@ -20,7 +21,6 @@ import sys
 import tarfile
 import tempfile
 import tomllib
-import venv
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -28,8 +28,18 @@ from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PLACE = _ROOT / ".venv-bench"
-_SOURCES = ("kafkapy", "pyproject.toml", "constraints.txt")
+_SOURCES = ("kafkapy", "setup.py", "pyproject.toml", "constraints.txt", "README.md", "LICENSE")
+_COMPILE = _ROOT / "scripts" / "compile"
 _KEPT = 3
+_DISTRIBUTION_PYTHON = "/usr/bin/python3"
+# Says nothing unless that Python can be used: new enough, and what extensions are built with.
+_LOOK_AT_IT = """
+import os, sys, sysconfig, timeit, venv
+header = os.path.join(sysconfig.get_path("include"), "Python.h")
+if sys.version_info >= (3, 11) and os.path.exists(header):
+    took = min(timeit.repeat("sum([n % 7 for n in range(9999)])", number=20, repeat=9))
+    print(took, sys.version.split()[0])
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +55,18 @@ def kafkapy(revision: str | None = None) -> Installed:
         sources = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafkapy-bench-")))
         _take(revision, sources)
         stack.enter_context(_only_one())
-        environment = _environment(sources)
-        package = _PLACE / f"kafkapy-{_digest(sorted((sources / 'kafkapy').rglob('*')))}"
+        python = str(_environment(sources) / "bin" / "python")
+        package = _PLACE / f"kafkapy-{_digest(sorted(sources.rglob('*.*')), _python()[0])}"
         if not package.exists():
-            new = Path(tempfile.mkdtemp(dir=_PLACE, prefix="new-"))
-            shutil.move(sources / "kafkapy", new / "kafkapy")
-            compile_all = [str(environment / "bin" / "python"), "-m", "compileall", "-q", str(new)]
-            subprocess.run(compile_all, check=True, env=_plain_environment(), timeout=300)
+            print(f"bench: compiles kafkapy for {_python()[1]}", flush=True)
+            new = package.with_name(f"new-{package.name}")
+            compile_it = [python, str(_COMPILE), str(new), str(sources)]
+            subprocess.run(compile_it, check=True, env=_plain_environment(), timeout=900)
             new.rename(package)
         os.utime(package)
         _forget_old()
-    command = (str(environment / "bin" / "python"), "-m", "kafkapy")
+    # -P: not what is in the current directory, which may be another kafkapy.
+    command = (python, "-P", "-m", "kafkapy")
     return Installed(command, {**_plain_environment(), "PYTHONPATH": str(package)})
 
 
@@ -63,13 +74,30 @@ def described(revision: str | None) -> str:
     """What is measured, for the results: a commit, and whether files differ from it."""
     commit = _git("rev-parse", "--short", revision or "HEAD").decode().strip()
     if revision is None and _git("status", "--porcelain", "--", "kafkapy"):
-        return f"{commit} with changes"
-    return commit
+        commit += " with changes"
+    return f"{commit} on {_python()[1]}"
+
+
+@functools.cache
+def _python() -> tuple[str, str]:
+    """The faster of two Pythons, the one that runs this and the distribution's, and its name."""
+    found: list[tuple[float, str, str]] = []
+    for path in (sys.executable, _DISTRIBUTION_PYTHON):
+        command = [path, "-I", "-c", _LOOK_AT_IT]
+        if Path(path).exists():
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+            if done.returncode == 0 and (said := done.stdout.split()):
+                found.append((float(said[0]), path, f"Python {said[1]}"))
+    if not found:
+        raise RuntimeError("no Python 3.11 or newer with its headers (Python.h)")
+    _, path, name = min(found)
+    return path, name
 
 
 def _take(revision: str | None, sources: Path) -> None:
     if revision is not None:
-        archive = _git("archive", revision, "--", *_SOURCES)
+        there = _git("ls-tree", "--name-only", revision, "--", *_SOURCES).decode().split()
+        archive = _git("archive", revision, "--", *there)
         with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
             packed.extractall(sources, filter="data")
         return
@@ -95,9 +123,11 @@ def _environment(sources: Path) -> Path:
     """The environment with what these sources depend on."""
     wanted = tomllib.loads((sources / "pyproject.toml").read_text())["project"]["dependencies"]
     pins = sources / "constraints.txt"
-    environment = _PLACE / f"python-{_digest([pins], *wanted, sys.version)}"
+    python, name = _python()
+    environment = _PLACE / f"python-{_digest([pins], *wanted, python, name)}"
     if not (environment / "complete").exists():
-        venv.create(environment, with_pip=True, clear=True)
+        make = [python, "-m", "venv", "--clear", str(environment)]
+        subprocess.run(make, check=True, env=_plain_environment(), timeout=300)
         pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
         command = [*pip, "install", "--quiet", "-c", str(pins), *wanted]
         subprocess.run(command, check=True, env=_plain_environment(), timeout=900)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from compat_tests import installation, oracle
+from kafkapy.log import partition_log
 
 # The same examples on every machine: a failure in CI is a failure here. `make test
 # HYPOTHESIS=explore` looks for new ones. Deadlines measure the machine, not the code.
@@ -17,13 +18,21 @@ settings.load_profile(os.environ.get("HYPOTHESIS", "steady"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked `java` are left out, with the reason, where Apache Kafka cannot run."""
-    reason = installation.why_not()
-    if reason is None:
-        return
+    """Leave out, with the reason, what cannot run here."""
+    left_out = {
+        "java": installation.why_not(),
+        "interpreted": "kafkapy is compiled" if _is_compiled() else None,
+    }
     for item in items:
-        if item.get_closest_marker("java"):
-            item.add_marker(pytest.mark.skip(reason=reason))
+        for marker, reason in left_out.items():
+            if reason is not None and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _is_compiled() -> bool:
+    is_compiled = not partition_log.__file__.endswith(".py")
+    assert is_compiled == ("KAFKAPY_COMPILED" in os.environ), partition_log.__file__
+    return is_compiled
 
 
 @pytest.fixture(scope="session")

@@ -121,7 +121,7 @@ class Partitions:
             for index in topic.partitions:
                 self._delete(topic, index)
         for topic_id, touched in delta.partitions.items():
-            self._backlog.extend(partial(self._follow_newest, topic_id, one) for one in touched)
+            self._backlog.extend([partial(self._follow_newest, topic_id, one) for one in touched])
             self._backlog.append(partial(self._followed, topic_id))
             self._pending[topic_id] = self._pending.get(topic_id, 0) + 1
         if not self._is_working:

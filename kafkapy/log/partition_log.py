@@ -18,6 +18,7 @@ ten thousand idle partitions cost a few hundred bytes each.
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
@@ -46,6 +47,7 @@ from kafkapy.protocol.control_records import read_marker
 __all__ = ["LogRead", "PartitionLog", "Recovered"]
 
 NO_TIMESTAMP: Final = -1
+_aborted: Final = attrgetter("aborted")
 
 
 class PartitionLog(LocalLog):
@@ -369,7 +371,7 @@ class PartitionLog(LocalLog):
 
     def aborted_transactions(self, first_offset: int, upper: int) -> list[tuple[int, int]]:
         """(producer id, first offset) of the aborted transactions in [first_offset, upper)."""
-        entries = (segment.aborted for segment in self.segments.starting_at(first_offset))
+        entries = map(_aborted, self.segments.starting_at(first_offset))
         found = collect_aborted(entries, first_offset, upper)
         return [(entry.producer_id, entry.first_offset) for entry in found]
 

@@ -71,7 +71,7 @@ class CompletedTransaction(NamedTuple):
 class ProducerEntry:
     """One producer id's state; `producer_epoch` -1 while it has written nothing."""
 
-    __slots__ = (
+    _FIELDS: Final = (
         "batches",
         "coordinator_epoch",
         "last_timestamp",
@@ -79,6 +79,7 @@ class ProducerEntry:
         "producer_id",
         "transaction_first_offset",
     )
+    __slots__ = _FIELDS
 
     def __init__(
         self,
@@ -125,11 +126,11 @@ class ProducerEntry:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ProducerEntry) and all(
-            getattr(self, name) == getattr(other, name) for name in self.__slots__
+            getattr(self, name) == getattr(other, name) for name in self._FIELDS
         )
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._FIELDS)
         return f"ProducerEntry({fields})"
 
 
@@ -315,13 +316,13 @@ class ProducerStates:
             return None
         del self._open[first_offset]
         self._unreplicated.append((offset, first_offset))
-        others = (first for first, other in self._open.items() if other != producer_id)
+        others = [first for first, other in self._open.items() if other != producer_id]
         return CompletedTransaction(
             producer_id,
             first_offset,
             offset,
             not marker.is_commit,
-            last_stable_offset=next(others, offset + 1),
+            last_stable_offset=others[0] if others else offset + 1,
         )
 
     def _entry(self, producer_id: int) -> ProducerEntry:

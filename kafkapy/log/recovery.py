@@ -375,7 +375,7 @@ def recover_segment(
     aborted = []
     end = 0
     for position, header, batch in _good_batches(segment, expected):
-        segment.reindex(header, position, config.index_interval_bytes)
+        segment.note(header, position, config.index_interval_bytes)
         if header.leader_epoch > epochs.latest:
             epochs.assign(header.leader_epoch, header.base_offset)
         completed = producers.update(header, batch)

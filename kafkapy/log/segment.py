@@ -153,7 +153,7 @@ class Segment:
         (self._file or self.file).append(parts)
         position = self.size
         for header in headers:
-            self._note(header, position, index_interval_bytes)
+            self.note(header, position, index_interval_bytes)
             position += header.length + LOG_OVERHEAD
         self.size = position
         self.is_modified = True
@@ -164,11 +164,11 @@ class Segment:
         """As `append`, for one batch."""
         (self._file or self.file).append(parts)
         size = self.size
-        self._note(header, size, index_interval_bytes)
+        self.note(header, size, index_interval_bytes)
         self.size = size + header.length + LOG_OVERHEAD
         self.is_modified = True
 
-    def _note(self, header: BatchHeader, position: int, index_interval_bytes: int) -> None:
+    def note(self, header: BatchHeader, position: int, index_interval_bytes: int) -> None:
         """Index one batch at `position`, if it is time for an entry."""
         newest = self._newest or self.newest
         if header.max_timestamp > newest[0]:
@@ -358,18 +358,14 @@ class Segment:
     @property
     def offsets(self) -> OffsetIndex:
         self.was_used = True
-        if self._offsets is None:
-            self._load_indexes()
-            assert self._offsets is not None, self
-        return self._offsets
+        offsets = self._offsets
+        return self._load_indexes()[0] if offsets is None else offsets
 
     @property
     def times(self) -> TimeIndex:
         self.was_used = True
-        if self._times is None:
-            self._load_indexes()
-            assert self._times is not None, self
-        return self._times
+        times = self._times
+        return self._load_indexes()[1] if times is None else times
 
     @property
     def aborted(self) -> list[AbortedTransaction]:
@@ -416,30 +412,32 @@ class Segment:
                 return TimeIndex(self.base_offset, data).last
         return self.times.last
 
-    def _load_indexes(self) -> None:
+    def _load_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
         """From the files; made anew from the log if they are missing or cannot be right."""
         try:
-            offsets = self._disk.read_file(self.path(OFFSET_INDEX))
-            times = self._disk.read_file(self.path(TIME_INDEX))
-            self._offsets = OffsetIndex(self.base_offset, offsets, self.size)
-            self._times = TimeIndex(self.base_offset, times)
+            offsets = OffsetIndex(
+                self.base_offset, self._disk.read_file(self.path(OFFSET_INDEX)), self.size
+            )
+            times = TimeIndex(self.base_offset, self._disk.read_file(self.path(TIME_INDEX)))
         except (FileNotFoundError, Corrupt):
-            self.rebuild_indexes(4096)
+            return self.rebuild_indexes(4096)
+        self._offsets, self._times = offsets, times
+        return offsets, times
 
-    def rebuild_indexes(self, index_interval_bytes: int) -> None:
+    def rebuild_indexes(self, index_interval_bytes: int) -> tuple[OffsetIndex, TimeIndex]:
         """Index anew what is in the log file."""
-        self.start_indexes()
+        indexes = self.start_indexes()
         for position, header in self.headers():
-            self._note(header, position, index_interval_bytes)
+            self.note(header, position, index_interval_bytes)
+        return indexes
 
-    def start_indexes(self) -> None:
-        """Empty indexes; whoever scans the log passes each batch to `reindex`."""
-        self._offsets = OffsetIndex(self.base_offset)
-        self._times = TimeIndex(self.base_offset)
+    def start_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
+        """Empty indexes; whoever scans the log passes each batch to `note`."""
+        self._offsets = offsets = OffsetIndex(self.base_offset)
+        self._times = times = TimeIndex(self.base_offset)
         self._newest = (NO_TIMESTAMP, self.base_offset)
         self._bytes_since_entry = 0
-
-    reindex = _note
+        return offsets, times
 
     # -- the files
 

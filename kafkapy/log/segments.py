@@ -49,7 +49,8 @@ class Segments:
 
     def starting_at(self, offset: int) -> list[Segment]:
         """The segment `offset` belongs to and all after it."""
-        return self._segments[self.floor_index(offset) :]
+        first = self.floor_index(offset)
+        return self._segments[first:]
 
     def end_of(self, index: int) -> int | None:
         """Where the next segment begins; None for the active one."""

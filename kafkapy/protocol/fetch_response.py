@@ -197,7 +197,7 @@ def _flexible_partition(partition: FetchedPartition) -> bytes:
         (
             _fixed(partition),
             uvarint(len(aborted) + 1),
-            *(_TWO_INT64_AND_NO_TAGS.pack(*one) for one in aborted),
+            *[_TWO_INT64_AND_NO_TAGS.pack(*one) for one in aborted],
             _INT32.pack(partition.preferred_read_replica),
         )
     )

@@ -8,7 +8,7 @@ import pytest
 
 from kafkapy.broker.call import Answer, Encoded, Later, Peer
 from kafkapy.broker.dispatch import dispatch
-from kafkapy.broker.produce_lanes import MOST_LANES, ProduceLanes
+from kafkapy.broker.produce_lanes import MOST_LANES, Lane, ProduceLanes
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import Codec, NewRecord, batches, build_batch, records
@@ -349,8 +349,11 @@ def test_no_other_api_is_taken_for_a_produce(kit: Kit) -> None:
     assert kit.log_end() == 2
 
 
-def test_the_lanes_of_a_connection_are_bounded() -> None:
+def test_the_lanes_of_a_connection_are_bounded(kit: Kit) -> None:
+    assert kit.world.node is not None
+    partition = kit.world.node.partitions.get("orders", 0)
+    assert partition is not None
     lanes = ProduceLanes(peer())
     for number in range(10 * MOST_LANES):
-        lanes.add(12, b"%d" % number, None)  # type: ignore[arg-type]  # any lane
+        lanes.add(12, b"%d" % number, Lane(12, partition, "orders", None))
     assert len(lanes._lanes) <= MOST_LANES

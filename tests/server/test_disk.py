@@ -139,6 +139,7 @@ def test_a_flush_that_waits_is_done_though_the_file_is_closed_meanwhile(tmp_path
     assert open_descriptors() == before
 
 
+@pytest.mark.interpreted
 def test_a_flush_that_fails_says_which_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +156,7 @@ def test_a_flush_that_fails_says_which_file(
         file.flush_now()
 
 
+@pytest.mark.interpreted
 def test_a_flush_makes_new_names_durable_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +175,7 @@ def test_a_flush_makes_new_names_durable_once(
     assert flushed[2:] == [f"{tmp_path}/t-0"]
 
 
+@pytest.mark.interpreted
 def test_a_flush_makes_names_durable_that_a_killed_process_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

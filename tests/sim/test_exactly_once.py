@@ -91,6 +91,7 @@ def acknowledges_and_drops(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Partition, "append", losing)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     "mutate",
     [

@@ -94,6 +94,7 @@ def has_a_disk_that_lies(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SimDisk, "flush_data", lambda *_: None)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     "mutant",
     [

@@ -1,9 +1,12 @@
 """docs/CONFIG.md says what the table says."""
 
+import pytest
+
 from kafkapy.broker.config.document import PATH, document
 from kafkapy.broker.config.table import BrokerKeys
 
 
+@pytest.mark.interpreted
 def test_the_page_is_up_to_date() -> None:
     written = PATH.read_text(encoding="utf-8")
     assert written == document(), "run python -m kafkapy.broker.config.document"
