@@ -38,6 +38,7 @@ class PerfProduce:
         arguments += ["--record-size", str(self.record_bytes)]
         arguments += ["--throughput", str(self.throughput), "--warmup-records", str(count // 4)]
         arguments += ["--command-property", f"bootstrap.servers={run.bootstrap}", *self.properties]
+        run.warm_memory(count * self.record_bytes)
         with run.costs() as costs:
             said = _tool("kafka-producer-perf-test", arguments)
         found = _SENT.findall(said)
