@@ -1,10 +1,9 @@
 """Produce requests, v3-13, as a view: records stay where they are, in the frame.
 
-What a producer sends while it is busy, one topic with one partition in a flexible version
-in a transaction or in none, is read here by hand:
+What producers send while they are busy, in a flexible version, is read here by hand:
 
-    00 or transactional id | i16 acks | i32 timeout | 02 | name (v13: uuid) | 02 | i32 index
-    | size, records | 00 00 00
+    00 or transactional id | i16 acks | i32 timeout
+    | topics [ name (v13: uuid) | partitions [ i32 index | size, records | 00 ] | 00 ] | 00
 
 Whatever does not look like that, byte for byte, goes to the generated decoder, which also
 judges what is corrupt. Neither copies records: a copy of a 1 MB batch costs ten times
@@ -13,13 +12,16 @@ what is left of the request.
 
 from codecs import utf_8_decode
 from struct import Struct
+from struct import error as CutShort
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from kafkapy.core.errors import Corrupt
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.decoder_source import read_uuid
 from kafkapy.protocol.messages import decode_request
 from kafkapy.protocol.schema import milliseconds
+from kafkapy.protocol.varint import read_uvarint
 
 # A slice of the frame, or null.
 Records = memoryview | bytes | None
@@ -27,20 +29,14 @@ ProducedTopic = tuple[str | None, UUID | None, list[tuple[int, Records]]]
 
 _FIRST_FLEXIBLE: Final = 9
 _FIRST_WITH_TOPIC_IDS: Final = 13
-_ONE: Final = 2  # an array of one, in compact form
-# Last byte of a transactional id or of its absence, acks, timeout, number of topics, first
-# byte of a name's length.
-_HEAD: Final = Struct(">BhiBB").unpack_from
-_HEAD_BY_ID: Final = Struct(">BhiB16s").unpack_from
-# Number of partitions, index, three bytes of the records' size; the empty tag sections.
-_PARTITION: Final = Struct(">BiBBB").unpack_from
-_NO_TAGS: Final = b"\0\0\0"
-_SHORTEST: Final = 40  # a record batch is longer by itself: shorter ones are not hot
+_ACKS_AND_TIMEOUT: Final = Struct(">hi").unpack_from
+_INDEX: Final = Struct(">i").unpack_from
+_UUID: Final = Struct("16s")
 
 
 class ProduceRequestView(NamedTuple):
     """What a Produce asks. Names are None from v13 on, topic ids before. `records_at` is where
-    in a body of the simple shape the records' size stands, -1 in any other."""
+    in a body that was read by hand the size of its only records stands, -1 in any other."""
 
     transactional_id: str | None
     acks: int
@@ -51,12 +47,15 @@ class ProduceRequestView(NamedTuple):
 
 def decode_produce_request(version: int, body: memoryview | bytes) -> ProduceRequestView:
     """Raises Corrupt only."""
-    if version >= _FIRST_FLEXIBLE and len(body) > _SHORTEST:
-        view = _one_partition(body, version >= _FIRST_WITH_TOPIC_IDS)
+    is_by_id = version >= _FIRST_WITH_TOPIC_IDS
+    if version >= _FIRST_FLEXIBLE:
+        try:
+            view = _by_hand(body, is_by_id)
+        except (CutShort, IndexError, Corrupt):
+            view = None
         if view is not None:
             return view
     request = decode_request(ApiKey.PRODUCE, version, body)
-    is_by_id = version >= _FIRST_WITH_TOPIC_IDS
     return ProduceRequestView(
         request.transactional_id,
         request.acks,
@@ -72,40 +71,46 @@ def decode_produce_request(version: int, body: memoryview | bytes) -> ProduceReq
     )
 
 
-def _one_partition(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestView | None:
-    """None where the request is not of the simple shape."""
-    transactional_id = name = topic_id = None
-    start = 0
-    if body[0]:
-        if not 1 < body[0] < 128 or len(body) <= _SHORTEST + body[0]:
-            return None
-        start = body[0] - 1
-        transactional_id = utf_8_decode(body[1 : start + 1], "replace")[0]
-    if is_by_id:
-        _, acks, timeout_ms, topics, raw_id = _HEAD_BY_ID(body, start)
-        topic_id = read_uuid(raw_id)
-        position = start + 24
-    else:
-        _, acks, timeout_ms, topics, name_size = _HEAD(body, start)
-        position = start + 8 + name_size
-        if not 1 < name_size < 128 or position + 8 > len(body):
-            return None
-        name = utf_8_decode(body[start + 9 : position], "replace")[0]
-    if topics != _ONE:
-        return None
-    partitions, index, size, more, most = _PARTITION(body, position)
-    records_at = position + 5
-    position += 6
-    if size > 127:
-        size += (more << 7) - 128
-        position += 1
-        if more > 127:
-            size += (most << 14) - (128 << 7)
-            position += 1
-            if most > 127:
+def _by_hand(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestView | None:
+    """None where the request does not look like that."""
+    transactional_id = None
+    length, position = read_uvarint(body, 0)
+    if length:
+        end = position + length - 1
+        transactional_id = utf_8_decode(body[position:end], "replace")[0]
+        position = end
+    acks, timeout_ms = _ACKS_AND_TIMEOUT(body, position)
+    topic_count, position = read_uvarint(body, position + 6)
+    topics: list[ProducedTopic] = []
+    records_at = partitions = 0
+    for _ in range(topic_count - 1):
+        name = topic_id = None
+        if is_by_id:
+            topic_id = read_uuid(*_UUID.unpack_from(body, position))
+            end = position + _UUID.size
+        else:
+            length, position = read_uvarint(body, position)
+            end = position + length - 1
+            if end < position:
                 return None
-    stop = position + size - 1
-    if partitions != _ONE or not size or body[stop:] != _NO_TAGS:
+            name = utf_8_decode(body[position:end], "replace")[0]
+        count, position = read_uvarint(body, end)
+        rows: list[tuple[int, Records]] = []
+        for _ in range(count - 1):
+            (index,) = _INDEX(body, position)
+            records_at = position + 4
+            size, position = read_uvarint(body, records_at)
+            end = position + size - 1
+            if not size or body[end]:
+                return None
+            rows.append((index, body[position:end]))
+            position = end + 1
+        if not count or body[position]:
+            return None
+        position += 1
+        partitions += count - 1
+        topics.append((name, topic_id, rows))
+    if not topic_count or body[position:] != b"\0":
         return None
-    topic: ProducedTopic = (name, topic_id, [(index, body[position:stop])])
-    return ProduceRequestView(transactional_id, acks, timeout_ms, [topic], records_at)
+    at = records_at if partitions == 1 else -1
+    return ProduceRequestView(transactional_id, acks, timeout_ms, topics, at)

@@ -1,11 +1,11 @@
 """Produce responses, v3-13, as whole frames.
 
-The answer that a busy producer gets, one partition of one topic appended, is packed by
-hand; v9 to v13 differ in nothing but the topic's name or id:
+The answer that busy producers get, everything appended, is packed by hand in the flexible
+versions; v9 to v13 differ in nothing but the topic's name or id:
 
-    size | i32 correlation id | 00 | 02 | name (v13: uuid) | 02 |
-    i32 index | i16 0 | i64 base offset | i64 log append time | i64 log start offset |
-    01 no record errors | 00 no message | 00 | 00 | i32 throttle time | 00
+    size | i32 correlation id | 00 | topics [ name (v13: uuid) | partitions
+    [ i32 index | i16 0 | i64 base offset | i64 log append time | i64 log start offset
+      | 01 no record errors | 00 no message | 00 ] | 00 ] | i32 throttle time | 00
 
 Everything else goes through the compiled encoder.
 """
@@ -18,18 +18,16 @@ from uuid import UUID
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, response_head
 from kafkapy.protocol.messages import encode_response
+from kafkapy.protocol.varint import uvarint
 
 _FIRST_FLEXIBLE: Final = 9
 _FIRST_WITH_TOPIC_IDS: Final = 13
-_ONE: Final = 2  # an array of one, in compact form
-_NONE: Final = 1  # an empty one
-# Size, correlation id, no tags, number of topics, length of the name.
-_BY_NAME: Final = Struct(">iixBB")
-_PARTITION: Final = Struct(">BihqqqBxxxix")
-_BY_ID: Final = Struct(">iixB16sBihqqqBxxxix")
-_SIZE_BY_NAME: Final = _BY_NAME.size + _PARTITION.size - 4
-_SIZE_BY_ID: Final = _BY_ID.size - 4
-_LONGEST_NAME: Final = 126  # whose length still fits one byte
+_HEAD: Final = Struct(">iix").pack
+_HEAD_SIZE: Final = 5  # without the size itself
+_APPENDED: Final = Struct(">ihqqqBxx").pack
+_NO_RECORD_ERRORS: Final = 1  # an array of none, in compact form
+_NO_TAGS: Final = b"\0"
+_END: Final = Struct(">ix").pack
 
 
 class ProducedPartition(NamedTuple):
@@ -58,40 +56,12 @@ def pack_produce_response(
     node_endpoints: Sequence[NodeEndpoint] = (),
 ) -> bytes:
     """The frame, with its size and header."""
-    if version >= _FIRST_FLEXIBLE and len(topics) == 1 and not node_endpoints:
-        name, topic_id, partitions = topics[0]
-        if len(partitions) == 1:
-            index, error_code, base, appended, start, errors, message, leader = partitions[0]
-            if not error_code and not errors and message is None and leader is None:
-                if version >= _FIRST_WITH_TOPIC_IDS:
-                    assert topic_id is not None, topics
-                    return _BY_ID.pack(
-                        _SIZE_BY_ID,
-                        correlation_id,
-                        _ONE,
-                        topic_id.bytes,
-                        _ONE,
-                        index,
-                        0,
-                        base,
-                        appended,
-                        start,
-                        _NONE,
-                        throttle_time_ms,
-                    )
-                assert name is not None, topics
-                text = name.encode()
-                size = len(text)
-                if size <= _LONGEST_NAME:
-                    return b"".join(
-                        (
-                            _BY_NAME.pack(_SIZE_BY_NAME + size, correlation_id, _ONE, size + 1),
-                            text,
-                            _PARTITION.pack(
-                                _ONE, index, 0, base, appended, start, _NONE, throttle_time_ms
-                            ),
-                        )
-                    )
+    if version >= _FIRST_FLEXIBLE and not node_endpoints:
+        rows = _all_appended(topics, version >= _FIRST_WITH_TOPIC_IDS)
+        if rows is not None:
+            end = _END(throttle_time_ms)
+            size = _HEAD_SIZE + len(rows) + len(end)
+            return b"".join((_HEAD(size, correlation_id), rows, end))
     body = {
         "responses": [
             {"name": name, "topic_id": topic_id, "partition_responses": list(map(_row, rows))}
@@ -107,6 +77,27 @@ def pack_produce_response(
         response_head(ApiKey.PRODUCE, version, correlation_id),
         encode_response(ApiKey.PRODUCE, version, body),
     )
+
+
+def _all_appended(topics: Sequence[ProducedTopic], is_by_id: bool) -> bytes | None:
+    """None if there is more to say of a partition than where its records are."""
+    pieces = [uvarint(len(topics) + 1)]
+    for name, topic_id, rows in topics:
+        if is_by_id:
+            assert topic_id is not None, topics
+            pieces.append(topic_id.bytes)
+        else:
+            assert name is not None, topics
+            text = name.encode()
+            pieces.append(uvarint(len(text) + 1))
+            pieces.append(text)
+        pieces.append(uvarint(len(rows) + 1))
+        for index, error_code, base, appended, start, errors, message, leader in rows:
+            if error_code or errors or message is not None or leader is not None:
+                return None
+            pieces.append(_APPENDED(index, 0, base, appended, start, _NO_RECORD_ERRORS))
+        pieces.append(_NO_TAGS)
+    return b"".join(pieces)
 
 
 def _row(partition: ProducedPartition) -> dict[str, Any]:

@@ -58,9 +58,7 @@ def test_one_partition(version: int, size: int, name: str, transactional_id: str
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("transactional_id", [None, "my-id"])
-def test_the_simple_shape_says_where_its_records_are(
-    version: int, transactional_id: str | None
-) -> None:
+def test_where_the_only_records_are_is_said(version: int, transactional_id: str | None) -> None:
     records = b"r" * 300
     raw = request(version, [("topic", TOPIC_ID, [(7, records)])], transactional_id)
     view = decode_produce_request(version, memoryview(raw))
@@ -115,8 +113,9 @@ def test_a_request_cut_short_anywhere_is_corrupt(version: int) -> None:
 def test_whatever_is_changed_the_short_cut_agrees_with_the_generic_decoder(
     version: int, transactional_id: str | None, data: st.DataObject
 ) -> None:
-    topics = [("topic", TOPIC_ID, [(7, b"r" * 150)])]
-    raw = bytearray(request(version, topics, transactional_id))
+    one: list[Any] = [("topic", TOPIC_ID, [(7, b"r" * 150)])]
+    many = [("a", TOPIC_ID, [(0, b"x" * 9), (1, b"y" * 3)]), ("b", UUID(int=9), [(0, b"z")])]
+    raw = bytearray(request(version, data.draw(st.sampled_from([one, many])), transactional_id))
     for _ in range(data.draw(st.integers(1, 3))):
         raw[data.draw(st.integers(0, 45))] = data.draw(st.integers(0, 255))
     try:

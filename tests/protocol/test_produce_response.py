@@ -91,6 +91,18 @@ def test_many_topics_and_partitions_are_written_as_kio_writes_them(version: int)
     assert packed == by_kio(version, topics, 0, endpoints)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("last", [APPENDED, REFUSED])
+def test_many_partitions_of_many_topics(version: int, last: ProducedPartition) -> None:
+    many = [STAMPED._replace(index=index) for index in range(200)]
+    topics = [
+        ("t" * 128, TOPIC_ID, many),
+        ("b", UUID(int=5), [APPENDED, last]),
+        ("c", TOPIC_ID, []),
+    ]
+    assert pack_produce_response(version, 99, topics, 7) == by_kio(version, topics, 7)
+
+
 def test_log_append_time_survives_to_the_millisecond() -> None:
     packed = pack_produce_response(12, 1, [("t", None, [APPENDED._replace(log_append_time_ms=1)])])
     (topic,) = decode_response(0, 12, packed[9:]).responses
