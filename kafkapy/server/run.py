@@ -38,9 +38,10 @@ from kafkapy.server.warming import warm_up
 # A clean shutdown that takes longer than this is given up: the next start recovers.
 SHUTDOWN_SECONDS: Final = 20.0
 _IDLE_CHECK_SECONDS: Final = 30.0
-# Descriptors kept open for files, at most half of what the process may have: an active
-# partition uses three, and opening one again takes 5 us. The rest is for connections.
-_MAX_OPEN_FILES: Final = 2048
+# Descriptors kept open for files, at most half of what the process may have: a partition that
+# is written to has one, and opening it again takes longer than writing a small batch. The rest
+# is for connections.
+_MAX_OPEN_FILES: Final = 16_384
 _FEW_CONNECTIONS: Final = 2048
 _MANY: Final = 1 << 20
 # Kafka's default of 50 goes with a thread that does nothing but accept. Who finds the queue
