@@ -56,8 +56,10 @@ class Results:
         self._path.write_text(json.dumps(kept, indent=1) + "\n")
 
     def render(self) -> None:
+        revisions = ", ".join(sorted({row["revision"] for row in self.rows.values()}))
         lines = [
-            f"On {machine()}. Medians. **Ahead** is how far kafkapy is ahead, more being better "
+            f"On {machine()}. kafkapy {revisions}, its request paths compiled. Medians. "
+            "**Ahead** is how far kafkapy is ahead, more being better "
             "in every row (twice the rate, or half the latency, is 2.00), with the worst and the "
             "best round. CPU and memory are the broker's, kafkapy / Apache Kafka / kfake.",
         ]
@@ -111,7 +113,7 @@ def machine() -> str:
             break
     return (
         f"{os.cpu_count()} cores ({model}), shared by broker and load, "
-        f"Linux {platform.release().split('-')[0]}, Python {platform.python_version()}"
+        f"Linux {platform.release().split('-')[0]}"
     )
 
 

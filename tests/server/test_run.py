@@ -124,11 +124,11 @@ def test_a_node_whose_loop_dies_hangs_up_on_its_clients(
 @pytest.mark.parametrize(
     ("soft", "hard", "files", "raised_to", "warns"),
     [
-        (1024, 1 << 19, 2048, 1 << 19, False),
+        (1024, 1 << 19, 16384, 1 << 19, False),
         (1024, 1024, 512, None, True),
         (1024, 3000, 1500, 3000, True),
-        (1024, resource.RLIM_INFINITY, 2048, 1 << 20, False),
-        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 2048, None, False),
+        (1024, resource.RLIM_INFINITY, 16384, 1 << 20, False),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 16384, None, False),
     ],
 )
 def test_the_limit_of_descriptors_is_raised_and_files_get_at_most_half(
