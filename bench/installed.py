@@ -56,7 +56,12 @@ def kafkapy(revision: str | None = None) -> Installed:
         _take(revision, sources)
         stack.enter_context(_only_one())
         python = str(_environment(sources) / "bin" / "python")
-        package = _PLACE / f"kafkapy-{_digest(sorted(sources.rglob('*.*')), _python()[0])}"
+        files = [
+            *sorted((sources / "kafkapy").rglob("*")),
+            *sources.glob("*.py"),
+            *sources.glob("*.t*"),
+        ]
+        package = _PLACE / f"kafkapy-{_digest(files, _python()[0])}"
         if not package.exists():
             print(f"bench: compiles kafkapy for {_python()[1]}", flush=True)
             new = package.with_name(f"new-{package.name}")

@@ -104,7 +104,7 @@ ROWS = (
         "java-67k",
         "producer-perf-test, 1 KiB at 67,000/s, 8 partitions",
         PerfProduce(1_000_000, partitions=8, throughput=67_000),
-        (RATE, P50, P99),
+        (P50, P99, RATE),
         note="its latencies are whole milliseconds, counted from the call of send().",
     ),
     Row("java-consume", "consumer-perf-test, 1 KiB", PerfConsume(_PLAIN)),

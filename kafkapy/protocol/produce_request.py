@@ -82,7 +82,7 @@ def _by_hand(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestView | N
     acks, timeout_ms = _ACKS_AND_TIMEOUT(body, position)
     topic_count, position = read_uvarint(body, position + 6)
     topics: list[ProducedTopic] = []
-    records_at = partitions = 0
+    records_at = partition_count = 0
     for _ in range(topic_count - 1):
         name = topic_id = None
         if is_by_id:
@@ -108,9 +108,10 @@ def _by_hand(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestView | N
         if not count or body[position]:
             return None
         position += 1
-        partitions += count - 1
+        partition_count += count - 1
         topics.append((name, topic_id, rows))
     if not topic_count or body[position:] != b"\0":
         return None
-    at = records_at if partitions == 1 else -1
-    return ProduceRequestView(transactional_id, acks, timeout_ms, topics, at)
+    if partition_count != 1 or len(topics) != 1:
+        records_at = -1
+    return ProduceRequestView(transactional_id, acks, timeout_ms, topics, records_at)

@@ -70,6 +70,15 @@ def test_where_the_only_records_are_is_said(version: int, transactional_id: str 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_records_beside_an_empty_topic_are_not_the_only_ones(version: int) -> None:
+    """What is behind them is not always the same, so no lane begins there."""
+    filled, empty = ("a", TOPIC_ID, [(0, b"x" * 100)]), ("b", UUID(int=9), [])
+    for topics in ([filled, empty], [empty, filled]):
+        view = decode_produce_request(version, memoryview(request(version, topics)))
+        assert view == expected(version, topics)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("transactional_id", [None, "my-id"])
 def test_other_shapes(version: int, transactional_id: str | None) -> None:
     shapes: list[list[Any]] = [
