@@ -371,6 +371,7 @@ class PartitionLog(LocalLog):
 
     def aborted_transactions(self, first_offset: int, upper: int) -> list[tuple[int, int]]:
         """(producer id, first offset) of the aborted transactions in [first_offset, upper)."""
+        # One segment's at a time, from its file perhaps: mostly the first ones say enough.
         entries = map(_aborted, self.segments.starting_at(first_offset))
         found = collect_aborted(entries, first_offset, upper)
         return [(entry.producer_id, entry.first_offset) for entry in found]
