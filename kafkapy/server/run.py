@@ -32,6 +32,7 @@ from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.reactor import Reactor, make_reactor
 from kafkapy.server.rng import SystemRng
+from kafkapy.server.slices import ask_for_short_slices
 from kafkapy.server.threads import Threads
 from kafkapy.server.warming import warm_up
 
@@ -71,6 +72,7 @@ async def serve(
     stop: trio.Event | None = None,
 ) -> None:
     """Serve until SIGTERM, SIGINT or `stop`."""
+    ask_for_short_slices()
     sockets = [(endpoint, _bind(endpoint, config)) for endpoint in config.listening.all]
     try:
         async with trio.open_nursery() as nursery:
