@@ -18,6 +18,9 @@ after a round the reactor waits by itself, holding the loop, until
     a timer is due          Trio's other tasks, the clock's among them
     nothing has come        Trio waits in its place: an idle node waits there
 
+and every 10 ms whatever comes, Trio's other tasks have their turn; if none of them has anything
+to do, waiting goes on here.
+
 If sockets have lately been ready very soon, it does not even go to sleep (haste.py).
 
 Where there is no epoll, `selectors` gives the same rounds; Trio then has nothing to wait
@@ -111,8 +114,9 @@ class EpollReactor:
         readable = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
         writable = select.EPOLLOUT
         poll, owners, clock = self._epoll.poll, self._owners, time.perf_counter
-        turn, answered, timers, inbox = self._turn, self.answered, self._timers, self._inbox
-        haste = Haste(poll, clock)
+        turn, answered, timers = self._turn, self.answered, self._timers
+        haste, others = Haste(poll, clock), _Others()
+        trio.lowlevel.add_instrument(others)
         try:
             while True:
                 await trio.lowlevel.wait_readable(self._epoll.fileno())
@@ -137,16 +141,19 @@ class EpollReactor:
                     _send(answered)
                     self.is_in_round = False
                     now = clock()
-                    if inbox.was_emptied or now >= hold_until or now >= timers.wakes_at:
-                        inbox.was_emptied = False
+                    were_asleep = not others.were_woken
+                    if not were_asleep or now >= hold_until or now >= timers.wakes_at:
+                        others.were_woken = False
                         await trio.lowlevel.checkpoint()
-                        # Who ran now may want others to run: unless somebody is ready here,
-                        # Trio waits next.
-                        hold_until = clock() + HOLD_SECONDS
-                        patience = 0.0
-                    else:
-                        patience = max(0.0, min(HOLD_SECONDS, timers.wakes_at - now))
+                        were_asleep = were_asleep and not others.were_woken
+                        now = clock()
+                        hold_until = now + HOLD_SECONDS
+                    # Who runs now may want others to run: unless somebody is ready here, Trio
+                    # waits next.
+                    patience = timers.wakes_at - now if were_asleep else 0.0
+                    patience = max(0.0, min(HOLD_SECONDS, patience))
         finally:
+            trio.lowlevel.remove_instrument(others)
             self.close()
 
     def close(self) -> None:
@@ -218,14 +225,25 @@ class SelectorReactor:
         self._selector.close()
 
 
+class _Others(trio.abc.Instrument):
+    """All of Trio's tasks but the one that made this."""
+
+    def __init__(self) -> None:
+        self.were_woken = False
+        """One of them has been made runnable since this was last set to False."""
+        self._own = trio.lowlevel.current_task()
+
+    def task_scheduled(self, task: trio.lowlevel.Task) -> None:
+        if task is not self._own:
+            self.were_woken = True
+
+
 class _Inbox:
     """What other threads hand to the loop, and a descriptor that is readable while there is
     something."""
 
     def __init__(self) -> None:
         self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self.was_emptied = False
-        """Trio's tasks may have been made runnable since this was last set to False."""
         self._waiting: deque[Callback] = deque()
         # Whoever holds it may be interrupted by the collector, and what that collects may put
         # something here too: a test's broker that nobody holds is told to end.
@@ -241,7 +259,6 @@ class _Inbox:
 
     def on_readable(self) -> None:
         os.eventfd_read(self.fd)
-        self.was_emptied = True
         for _ in range(len(self._waiting)):
             self._waiting.popleft()()
 

@@ -1,11 +1,13 @@
 """A round: everybody who is ready is served, then all answers leave, then the turn ends."""
 
+import itertools
 import os
 import select
 import socket
 import threading
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -14,9 +16,11 @@ import trio
 from kafkapy.broker.turn import Turn
 from kafkapy.core.seams import Callback
 from kafkapy.core.time import later
+from kafkapy.server import reactor
 from kafkapy.server.clock import LoopClock
-from kafkapy.server.reactor import READ, WRITE, EpollReactor, Reactor, SelectorReactor
+from kafkapy.server.reactor import HOLD_SECONDS, READ, WRITE, EpollReactor, Reactor, SelectorReactor
 
+NEVER_SECONDS = 10  # a failure instead of a hanging test; nothing waits for it
 Make = Callable[[Turn, LoopClock], Reactor]
 REACTORS: list[Make] = [lambda turn, _: SelectorReactor(turn)]
 if hasattr(select, "epoll"):
@@ -81,8 +85,9 @@ class Kit:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.clock.run)
                 nursery.start_soon(self.reactor.run)
-                for one in self.both:
-                    await one.is_done.wait()
+                with trio.fail_after(NEVER_SECONDS):
+                    for one in self.both:
+                        await one.is_done.wait()
                 nursery.cancel_scope.cancel()
             for one in self.both:
                 one.close()
@@ -160,29 +165,67 @@ def test_what_a_thread_hands_over_runs_on_the_loop_and_lets_tasks_go_on(kit: Kit
     assert loops == [threading.get_ident()] * 2
 
 
-@pytest.mark.skipif(not hasattr(select, "epoll"), reason="only an epoll is slept in")
-def test_who_was_made_runnable_does_not_wait_for_the_reactor_to_sleep() -> None:
-    kit = Kit(EpollReactor)
-    slept: list[float] = []
+def watch(reactor: Reactor, polled: Callable[[float], None]) -> None:
+    """`polled` hears how long each poll would wait, before it does."""
 
     class Epoll(NamedTuple):
         real: select.epoll
 
         def poll(self, timeout: float, most: int) -> list[tuple[int, int]]:
-            slept.append(timeout)
+            polled(timeout)
             return self.real.poll(timeout, most)
 
         def __getattr__(self, name: str) -> object:
             return getattr(self.real, name)
 
+    assert isinstance(reactor, EpollReactor)
+    reactor._epoll = Epoll(reactor._epoll)  # type: ignore[assignment]  # it passes for one
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="only an epoll is slept in")
+def test_who_was_made_runnable_does_not_wait_for_the_reactor_to_sleep() -> None:
+    kit = Kit(EpollReactor)
+    slept: list[float] = []
+
     def prepare() -> None:
-        assert isinstance(kit.reactor, EpollReactor)
-        kit.reactor._epoll = Epoll(kit.reactor._epoll)  # type: ignore[assignment]  # it passes for one
+        watch(kit.reactor, slept.append)
         for one in kit.both:
             kit.reactor.run_soon(one.is_done.set)
 
     kit.run(prepare)
     assert max(slept) == 0
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="only an epoll is slept in")
+def test_when_trios_other_tasks_had_their_turn_waiting_goes_on_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every round is a long one, so they have it after each; after the first nobody wants it."""
+    kit = Kit(EpollReactor)
+    a_while = itertools.count(step=10 * HOLD_SECONDS)
+    monkeypatch.setattr(reactor, "time", SimpleNamespace(perf_counter=lambda: next(a_while)))
+
+    questions = [b"one more"]
+
+    def serve() -> None:
+        a = kit.both[0]
+        a.socket.recv(100)
+        if questions:
+            a.peer.send(questions.pop())
+
+    def polled(timeout: float) -> None:
+        if timeout > 0:
+            kit.log.append("waits")
+            for one in kit.both:
+                one.is_done.set()
+
+    def prepare() -> None:
+        watch(kit.reactor, polled)
+        kit.both[0].on_readable = serve  # type: ignore[method-assign]  # nobody is told
+        kit.both[0].peer.send(b"question")
+
+    kit.run(prepare)
+    assert kit.log == ["waits"]
 
 
 @pytest.mark.skipif(not hasattr(select, "epoll"), reason="only an epoll has an inbox")
