@@ -82,12 +82,18 @@ class Node:
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, rng)
         # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
         self.encoded_metadata: dict[tuple[int, str], bytes] = {}
+        # Of those for partitions that can be read; the metadata log's may be another one.
+        self._log_dir_ids = {
+            path: self.identity.directory_ids[path]
+            for path in config.data_directories
+            if path not in self.identity.failed
+        }
         self.logs = LogDirectories(
             disk,
             clock,
             rng,
             journal,
-            {path: self.identity.directory_ids[path] for path in self._readable_paths()},
+            self._log_dir_ids,
             directory_settings(config),
             failed=self.identity.failed,
         )
@@ -128,7 +134,7 @@ class Node:
             endpoints=self.endpoints.broker,
             controller_endpoints=self.endpoints.controller,
             rack=config.broker_rack,
-            log_dirs=tuple(self.identity.directory_ids.values()),
+            log_dirs=tuple(self._log_dir_ids.values()),
             previous_epoch=self.logs.previous_broker_epoch,
             cordoned_dirs=self._cordoned_dirs,
             metadata_offset=lambda: self.image.offset,
@@ -247,7 +253,7 @@ class Node:
 
     def _cordoned_dirs(self) -> tuple[UUID, ...]:
         """What heartbeats tell the controller of directories that get no new replicas."""
-        ids = self.identity.directory_ids
+        ids = self._log_dir_ids
         return tuple(ids[path] for path in self.logs.cordoned if path in ids)
 
     def _is_stray(self, topic_partition: TopicPartition, topic_id: UUID | None) -> bool:
@@ -262,10 +268,6 @@ class Node:
         partition = self.partitions.get(*topic_partition)
         if partition is not None:
             partition.use(log)
-
-    def _readable_paths(self) -> list[str]:
-        failed = self.identity.failed
-        return [path for path in self.config.data_directories if path not in failed]
 
     def log_config(self, topic: str) -> LogConfig:
         return self.topic_configs.log_config(self.image.configs(TOPIC_RESOURCE, topic))
@@ -300,15 +302,15 @@ class Node:
         self.journal.error(
             "log directory offline", directory=directory, reason=failed.cause, partitions=len(lost)
         )
-        directory_ids = self.identity.directory_ids
+        ids = self._log_dir_ids
         self.link.offline_dirs = tuple(
             directory_id
-            for path, directory_id in directory_ids.items()
+            for path, directory_id in ids.items()
             if self.logs.is_directory_offline(path)
         )
         # Replicas are placed without naming their directory: only we know what went with it.
         self.link.assign(
-            ReplicaDirectory(directory_ids[directory], one.topic_id, one.topic_partition.partition)
+            ReplicaDirectory(ids[directory], one.topic_id, one.topic_partition.partition)
             for one in lost
         )
 

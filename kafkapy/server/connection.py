@@ -90,7 +90,7 @@ class Connection:
         self._wanted = 0  # of the buffer: the frame, or as much of it as there is room for
         self._frames_are_large = False
         self._interest = READ
-        self._out = Outgoing(sock, self._flush)
+        self._out = Outgoing(sock, self._flush_in_time)
         self._pending: deque[tuple[Call, Later | Resolved]] = deque()
         reactor.register(sock.fileno(), self, READ)
 
@@ -224,15 +224,19 @@ class Connection:
                 self._pending.popleft()
         except Hangup as bad:
             self.close(str(bad))
-        if self._reactor.is_in_round:
-            self._reactor.answered.append(self._flush)
-        else:
-            self._flush()
+        self._flush_in_time()
 
     # --- out ---
 
     def on_writable(self) -> None:
-        self._flush()
+        self._flush_in_time()
+
+    def _flush_in_time(self) -> None:
+        """Not before the others of this round: what was appended in it may not be written."""
+        if self._reactor.is_in_round:
+            self._reactor.answered.append(self._flush)
+        else:
+            self._flush()
 
     def _flush(self) -> None:
         if not self.is_open:

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Bytes, Flushed
+from kafkapy.server.gathering import SMALL_BYTES, Gathering
 from kafkapy.server.page_cache import bring_in, is_cached
 
 # `run_in_thread(work, then)`: run `work` on a worker thread, then `then` on the loop.
@@ -31,6 +32,7 @@ class Descriptors(Protocol):
     """What files ask of the disk they are on."""
 
     run_in_thread: RunInThread
+    gathering: Gathering
 
     def open_handle(self, file: "RealFile") -> "Handle": ...
 
@@ -154,6 +156,7 @@ class RealFile:
     __slots__ = (
         "_disk",
         "_flushing",
+        "_gathering",
         "_is_gone",
         "_opens",
         "_size",
@@ -168,7 +171,8 @@ class RealFile:
         self._disk = disk
         self.folder = folder
         self.name = name
-        self._size = size
+        self._size = size  # with what is gathered
+        self._gathering = disk.gathering
         self._written_from = size  # what is behind this has been written by this process
         self._opens = 1
         self._is_gone = False
@@ -186,25 +190,51 @@ class RealFile:
 
     def append(self, buffers: Sequence[Bytes]) -> None:
         wanted = sum(map(len, buffers))
+        gathering = self._gathering
+        if gathering.file is not self:
+            gathering.settle()
+        if gathering.is_on and wanted <= SMALL_BYTES:
+            gathering.keep(self, b"".join(buffers))
+        else:
+            self._settle()
+            self._write(buffers, wanted, self._size)
+        self._size += wanted
+
+    def write_gathered(self) -> None:
+        data = self._gathering.take()
+        begin = self._size - len(data)
+        try:
+            self._write((data,), len(data), begin)
+        except DiskFailed as failed:
+            self._size = begin
+            self._gathering.lost(failed)
+            raise
+
+    def _settle(self) -> None:
+        if self._gathering.file is self:
+            self.write_gathered()
+
+    def _write(self, buffers: Sequence[Bytes], wanted: int, position: int) -> None:
         handle = self.handle or self._use()
         handle.was_used = True
         fd = handle.fd
         try:
             some = buffers if len(buffers) <= _IOV_MAX else buffers[:_IOV_MAX]
-            written = os.pwritev(fd, some, self._size)
+            written = os.pwritev(fd, some, position)
             if written != wanted:
-                self._append_rest(fd, buffers, written, wanted)
+                _write_rest(fd, buffers, written, wanted, position)
         except OSError as error:
-            self._cut_back(fd)
+            _cut_back(fd, position)
             raise DiskFailed(self.path, error.strerror or str(error)) from error
-        self._size += wanted
 
     def read(self, position: int, length: int) -> bytes:
+        self._settle()
         length = min(length, self._size - position)
         return _read_fully(self.path, self._use().fd, position, length) if length > 0 else b""
 
     def slice(self, position: int, length: int) -> RealFileSlice:
         assert 0 <= position <= position + length <= self._size, (position, length, self._size)
+        self._settle()
         return RealFileSlice(
             self.path,
             self._use(),
@@ -216,6 +246,8 @@ class RealFile:
 
     def truncate(self, size: int) -> None:
         assert size <= self._size, f"{self.path} is {self._size} bytes, cannot cut to {size}"
+        self._settle()
+        self._gathering.settle()
         with failures_of(self.path):
             os.ftruncate(self._use().fd, size)
         self._size = size
@@ -228,6 +260,7 @@ class RealFile:
             self._start_flush([then])
 
     def flush_now(self) -> None:
+        self._settle()
         handle = self._use()
         with failures_of(self.path):
             _sync_data(handle.fd)
@@ -236,6 +269,8 @@ class RealFile:
                 folder.flushed(changes)
 
     def close(self) -> None:
+        if self._gathering.file is self:
+            self._gathering.settle()
         self._opens -= 1
         assert self._opens >= 0, f"{self.path} closed twice"
         if self._opens == 0:
@@ -251,30 +286,11 @@ class RealFile:
         handle.was_used = True
         return handle
 
-    def _append_rest(self, fd: int, buffers: Sequence[Bytes], written: int, wanted: int) -> None:
-        rest = [memoryview(buffer).cast("B") for buffer in buffers]
-        done = written
-        while True:
-            while rest and written >= len(rest[0]):
-                written -= len(rest.pop(0))
-            if done == wanted:
-                return
-            rest[0] = rest[0][written:]
-            written = os.pwritev(fd, rest[:_IOV_MAX], self._size + done)
-            done += written
-
-    def _cut_back(self, fd: int) -> None:
-        # Should this fail as well the bytes stay behind `size`: the next append writes
-        # over them, and recovery cuts them off.
-        try:
-            os.ftruncate(fd, self._size)
-        except OSError:
-            return
-
     def _start_flush(self, thens: list[Flushed]) -> None:
         """Group commit: whoever asks while this one is under way joins the next one."""
         self._flushing = thens
         try:
+            self._settle()
             handle = self.handle or self._reopened()
         except DiskFailed as error:
             self._finish_flush(error)
@@ -357,6 +373,30 @@ class failures_of:
 
 def disk_failed(path: str, error: OSError) -> DiskFailed:
     return DiskFailed(path, error.strerror or str(error))
+
+
+def _write_rest(
+    fd: int, buffers: Sequence[Bytes], written: int, wanted: int, position: int
+) -> None:
+    rest = [memoryview(buffer).cast("B") for buffer in buffers]
+    done = written
+    while True:
+        while rest and written >= len(rest[0]):
+            written -= len(rest.pop(0))
+        if done == wanted:
+            return
+        rest[0] = rest[0][written:]
+        written = os.pwritev(fd, rest[:_IOV_MAX], position + done)
+        done += written
+
+
+def _cut_back(fd: int, size: int) -> None:
+    # Should this fail as well the bytes stay behind `size`: the next append writes
+    # over them, and recovery cuts them off.
+    try:
+        os.ftruncate(fd, size)
+    except OSError:
+        return
 
 
 def _read_fully(path: str, fd: int, position: int, length: int) -> bytes:

@@ -114,10 +114,13 @@ class Listener:
         self._reactor.unregister(self._socket.fileno())
         self._socket.close()
 
+    def close_connections(self, reason: str | None) -> None:
+        for connection in list(self.connections):
+            connection.close(reason)
+
     def close(self) -> None:
         self.stop_accepting()
-        for connection in list(self.connections):
-            connection.close(None)
+        self.close_connections(None)
 
 
 def listen(host: str, port: int, backlog: int) -> socket.socket:

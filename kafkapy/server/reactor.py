@@ -4,8 +4,8 @@ A Trio task per connection costs about 7 us a wake-up and kilobytes of stack; he
 socket is registered once in an epoll of our own. A round serves all sockets that are ready,
 so the price of a wake-up is shared, and an idle connection is one small object.
 
-    round    read and serve every socket that is ready -> send all answers
-             -> end of the turn -> send what that answered
+    round    read and serve every socket that is ready -> write what that appended
+             -> send all answers -> end of the turn -> write, and send what that answered
 
 Answers leave together: a client with many connections is woken once for all of them, not once
 for each, and that was a sixth of what a small request costs.
@@ -39,6 +39,7 @@ import trio
 
 from kafkapy.broker.turn import Turn
 from kafkapy.core.seams import Callback
+from kafkapy.server.gathering import Gathering
 from kafkapy.server.haste import MOST_EVENTS, Haste
 
 # Trio's other tasks (signals; housekeeping) may be kept waiting this long,
@@ -65,7 +66,8 @@ class Timers(Protocol):
 class Reactor(Protocol):
     is_in_round: bool
     answered: list[Callback]
-    """Within a round, whoever has answers to send puts the sending here."""
+    """Within a round, whoever has answers to send puts the sending here: what they promise
+    may not be written before."""
 
     def register(self, fd: int, owner: Ready, interest: int) -> None: ...
 
@@ -85,8 +87,9 @@ class Reactor(Protocol):
 class EpollReactor:
     """Linux: an epoll inside Trio's epoll."""
 
-    def __init__(self, turn: Turn, timers: Timers) -> None:
+    def __init__(self, turn: Turn, timers: Timers, gathering: Gathering) -> None:
         self._turn = turn
+        self._gathering = gathering
         self._timers = timers
         self.is_in_round = False
         self.answered: list[Callback] = []
@@ -115,6 +118,7 @@ class EpollReactor:
         writable = select.EPOLLOUT
         poll, owners, clock = self._epoll.poll, self._owners, time.perf_counter
         turn, answered, timers = self._turn, self.answered, self._timers
+        gathering = self._gathering
         haste, others = Haste(poll, clock), _Others()
         trio.lowlevel.add_instrument(others)
         try:
@@ -124,6 +128,8 @@ class EpollReactor:
                 patience = 0.0
                 while events := (haste.poll() or poll(patience, MOST_EVENTS)):
                     self.is_in_round = True
+                    # One alone would gather nothing but its own appends.
+                    gathering.is_on = len(events) > 1
                     turn.begin()
                     answer_by = clock() + ANSWER_WITHIN_SECONDS
                     for fd, event in events:
@@ -135,11 +141,11 @@ class EpollReactor:
                         if owner is not None and event & readable:
                             owner.on_readable()
                             if clock() >= answer_by:
-                                _send(answered)
-                    _send(answered)
+                                _send(answered, gathering)
+                    _send(answered, gathering)
                     turn.end()
-                    _send(answered)
-                    self.is_in_round = False
+                    _send(answered, gathering)
+                    self.is_in_round = gathering.is_on = False
                     now = clock()
                     were_asleep = not others.were_woken
                     if not were_asleep or now >= hold_until or now >= timers.wakes_at:
@@ -174,8 +180,9 @@ class EpollReactor:
 class SelectorReactor:
     """Elsewhere: the platform's best selector, waited for in a worker thread."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, gathering: Gathering) -> None:
         self._turn = turn
+        self._gathering = gathering
         self.is_in_round = False
         self.answered: list[Callback] = []
         self._selector = selectors.DefaultSelector()
@@ -206,16 +213,17 @@ class SelectorReactor:
                         self._selector.select, 0.01, abandon_on_cancel=False
                     )
                 self.is_in_round = True
+                self._gathering.is_on = len(events) > 1
                 self._turn.begin()
                 for key, event in events:
                     if event & WRITE:
                         key.data.on_writable()
                     if event & READ and key.fd in self._selector.get_map():
                         key.data.on_readable()
-                _send(self.answered)
+                _send(self.answered, self._gathering)
                 self._turn.end()
-                _send(self.answered)
-                self.is_in_round = False
+                _send(self.answered, self._gathering)
+                self.is_in_round = self._gathering.is_on = False
                 await trio.lowlevel.checkpoint()
         finally:
             self.close()
@@ -272,15 +280,16 @@ class _Inbox:
                 os.close(self.fd)
 
 
-def _send(answered: list[Callback]) -> None:
+def _send(answered: list[Callback], gathering: Gathering) -> None:
+    gathering.write()
     for send in answered:
         send()
     answered.clear()
 
 
-def make_reactor(turn: Turn, timers: Timers) -> Reactor:
+def make_reactor(turn: Turn, timers: Timers, gathering: Gathering) -> Reactor:
     """Made inside the Trio loop that will run it. Each round is a turn: begun before its
     sockets are served, ended after them."""
     if hasattr(select, "epoll") and hasattr(os, "eventfd"):
-        return EpollReactor(turn, timers)
-    return SelectorReactor(turn)
+        return EpollReactor(turn, timers, gathering)
+    return SelectorReactor(turn, gathering)

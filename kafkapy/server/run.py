@@ -24,11 +24,13 @@ from kafkapy.broker.node import Node
 from kafkapy.broker.startup import CannotStart
 from kafkapy.broker.turn import Turn
 from kafkapy.core.addresses import shown
+from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Journal
 from kafkapy.kraft.directories import make_directory
 from kafkapy.server.clock import LoopClock
 from kafkapy.server.connection import Dispatch
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
+from kafkapy.server.gathering import Gathering
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.reactor import Reactor, make_reactor
 from kafkapy.server.rng import SystemRng
@@ -121,11 +123,13 @@ class Shell:
     ) -> None:
         self.clock = LoopClock() if clock is None else clock
         turn = Turn()
+        self._gathering = Gathering()
+        self._gathering.failed = self._disk_failed
         self.listeners: list[Listener] = []
         self._config = config
         self._journal = journal
         self._sockets = sockets
-        self.reactor: Reactor = make_reactor(turn, self.clock)
+        self.reactor: Reactor = make_reactor(turn, self.clock, self._gathering)
         self._threads = Threads(self.reactor.run_soon)
         try:
             self._disk = self._make_disk()
@@ -154,7 +158,7 @@ class Shell:
             raise
 
     def _make_disk(self) -> OwnedDisk:
-        return RealDisk(self._threads.run, _room_for_files(self._journal))
+        return RealDisk(self._threads.run, _room_for_files(self._journal), self._gathering)
 
     def _lock_directories(self) -> list[Callable[[], None]]:
         """Before anything is read or written: nobody else works on these directories."""
@@ -226,6 +230,13 @@ class Shell:
             if idle_ms >= 0:
                 for listener in self.listeners:
                     listener.close_idle(idle_ms / 1000)
+
+    def _disk_failed(self, failed: DiskFailed) -> None:
+        """What a round appended could not be written: its answers must not leave. Whose they
+        are is not told apart; clients come again and ask once more."""
+        self.node.directory_failed(failed)
+        for listener in self.listeners:
+            listener.close_connections(f"its answers may be wrong: {failed}")
 
     def close_connections(self) -> None:
         """Accept no more, and let go of who is connected; once is enough."""

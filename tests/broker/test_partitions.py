@@ -138,10 +138,11 @@ def test_a_node_that_stops_meanwhile_makes_the_rest_at_its_next_start(kit: Kit) 
     assert _offset_code(kit, "many", MANY - 1) is ErrorCode.NONE
 
 
-def test_what_a_directory_takes_with_it_has_no_leader_and_the_others_go_on() -> None:
+@pytest.mark.parametrize("metadata", ["/data/m", "/data/meta"])
+def test_what_a_directory_takes_with_it_has_no_leader_and_the_others_go_on(metadata: str) -> None:
     """Three directories, of which one is called as another begins. The middle one fails: its
     partitions, and no others, are without a leader in the cluster's metadata."""
-    world = World(1, {"log.dirs": "/data/m,/data/a,/data/ab"})
+    world = World(1, {"log.dirs": "/data/m,/data/a,/data/ab", "metadata.log.dir": metadata})
     world.start()
     try:
         asked = {"name": "t", "num_partitions": 9, "replication_factor": 1}

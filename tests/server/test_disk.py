@@ -12,6 +12,7 @@ import pytest
 from kafkapy.core.errors import DiskFailed
 from kafkapy.server import files
 from kafkapy.server.disk import DirectoryLocked, RealDisk
+from kafkapy.server.gathering import Gathering
 from tests.sim.disk_conformance import Answers, DiskConformance
 
 
@@ -48,6 +49,20 @@ class TestRealDiskWithOneDescriptor(DiskConformance):
     @pytest.fixture
     def disk(self) -> RealDisk:
         return RealDisk(max_open_files=1)
+
+    @pytest.fixture
+    def home(self, tmp_path: Path) -> str:
+        return str(tmp_path)
+
+
+class TestRealDiskThatGathers(DiskConformance):
+    """The same promises in the middle of a round that never ends."""
+
+    @pytest.fixture
+    def disk(self) -> RealDisk:
+        gathering = Gathering()
+        gathering.is_on = True
+        return RealDisk(gathering=gathering)
 
     @pytest.fixture
     def home(self, tmp_path: Path) -> str:

@@ -18,11 +18,12 @@ from kafkapy.core.seams import Callback
 from kafkapy.core.time import later
 from kafkapy.server import reactor
 from kafkapy.server.clock import LoopClock
+from kafkapy.server.gathering import Gathering
 from kafkapy.server.reactor import HOLD_SECONDS, READ, WRITE, EpollReactor, Reactor, SelectorReactor
 
 NEVER_SECONDS = 10  # a failure instead of a hanging test; nothing waits for it
-Make = Callable[[Turn, LoopClock], Reactor]
-REACTORS: list[Make] = [lambda turn, _: SelectorReactor(turn)]
+Make = Callable[[Turn, LoopClock, Gathering], Reactor]
+REACTORS: list[Make] = [lambda turn, _, gathering: SelectorReactor(turn, gathering)]
 if hasattr(select, "epoll"):
     REACTORS.append(EpollReactor)
 
@@ -73,13 +74,14 @@ class Kit:
         self.log: list[str] = []
         self.turn = Turn()
         self.clock = LoopClock()
+        self.gathering = Gathering()
         self._make = make
 
     def run(self, prepare: Callable[[], None]) -> None:
         """Until both have had something done to them."""
 
         async def main() -> None:
-            self.reactor = self._make(self.turn, self.clock)
+            self.reactor = self._make(self.turn, self.clock, self.gathering)
             self.both = [Recorder(name, self.reactor, self.turn, self.log) for name in "ab"]
             prepare()
             async with trio.open_nursery() as nursery:
@@ -120,6 +122,61 @@ def test_what_the_end_of_the_turn_answers_leaves_with_it(kit: Kit) -> None:
 
     kit.run(prepare)
     assert kit.log[-2:] == ["late answer a, True", "late answer b, True"]
+
+
+class Gatherer:
+    """A file that has something to write whenever somebody is served or a turn ends."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+
+    def append_when_served(self, one: Recorder) -> None:
+        serve = one.on_readable
+
+        def on_readable() -> None:
+            self._append()
+            serve()
+
+        def when_ended() -> None:
+            self._append()
+            self._kit.reactor.answered.append(lambda: self._kit.log.append("late answer"))
+
+        one.on_readable = on_readable  # type: ignore[method-assign]  # and this before it
+        one.when_ended = when_ended
+
+    def write_gathered(self) -> None:
+        self._kit.log.append(f"write {len(self._kit.gathering.take())}")
+
+    def _append(self) -> None:
+        if self._kit.gathering.is_on:
+            self._kit.gathering.keep(self, b"x")
+
+
+def test_what_was_appended_is_written_before_any_answer_leaves(kit: Kit) -> None:
+    def prepare() -> None:
+        file = Gatherer(kit)
+        for one in kit.both:
+            file.append_when_served(one)
+        kit.question_both()
+
+    kit.run(prepare)
+    served = sorted(kit.log[:2])
+    answered = sorted(kit.log[3:5])
+    assert [*served, kit.log[2], *answered] == [
+        *("serve a", "serve b", "write 2", "answer a", "answer b"),
+    ]
+    assert kit.log[7:] == ["write 2", "late answer", "late answer"]
+    assert not kit.gathering.is_on
+
+
+def test_one_alone_gathers_nothing(kit: Kit) -> None:
+    def prepare() -> None:
+        Gatherer(kit).append_when_served(kit.both[0])
+        kit.both[0].peer.send(b"question")
+        kit.both[1].is_done.set()
+
+    kit.run(prepare)
+    assert not [entry for entry in kit.log if entry.startswith("write")]
 
 
 def test_who_can_be_written_to_is_told_if_it_asked(kit: Kit) -> None:
