@@ -48,7 +48,8 @@ class FileSlice(Protocol):
 class File(Protocol):
     """One file, named once. The operating system's handle behind it may come and go.
 
-    `append` writes all buffers or raises DiskFailed with the size as it was before.
+    `append` writes all buffers or raises DiskFailed with the size as it was before. A shell
+    may write them later, if it sees to it that nobody can tell.
     """
 
     @property

@@ -233,8 +233,10 @@ class RealFile:
         return _read_fully(self.path, self._use().fd, position, length) if length > 0 else b""
 
     def slice(self, position: int, length: int) -> RealFileSlice:
-        assert 0 <= position <= position + length <= self._size, (position, length, self._size)
         self._settle()
+        assert 0 <= position <= position + length, (position, length)
+        if position + length > self._size:
+            raise DiskFailed(self.path, "what was appended could not be written")
         return RealFileSlice(
             self.path,
             self._use(),

@@ -159,6 +159,15 @@ def test_who_looks_hears_of_it_and_so_does_whoever_was_promised(
     assert len(kit.failures) == 1
 
 
+def test_who_looks_for_what_was_lost_before_hears_of_it(kit: Kit) -> None:
+    """Another file's append had it written; whoever appended knows where it should be."""
+    kit.a.append([b"lost"])
+    kit.is_full = True
+    kit.b.append([b"x"])
+    with pytest.raises(DiskFailed, match="could not be written"):
+        kit.a.slice(0, 4)
+
+
 def test_a_flush_of_what_could_not_be_written_fails(kit: Kit) -> None:
     answers: list[DiskFailed | None] = []
     kit.a.append([b"lost"])
