@@ -114,13 +114,13 @@ class Listener:
         self._reactor.unregister(self._socket.fileno())
         self._socket.close()
 
-    def close_connections(self, reason: str | None) -> None:
+    def close_connections(self) -> None:
         for connection in list(self.connections):
-            connection.close(reason)
+            connection.close(None)
 
     def close(self) -> None:
         self.stop_accepting()
-        self.close_connections(None)
+        self.close_connections()
 
 
 def listen(host: str, port: int, backlog: int) -> socket.socket:

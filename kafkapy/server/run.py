@@ -235,8 +235,11 @@ class Shell:
         """What a round appended could not be written: its answers must not leave. Whose they
         are is not told apart; clients come again and ask once more."""
         self.node.directory_failed(failed)
+        count = sum(len(listener.connections) for listener in self.listeners)
         for listener in self.listeners:
-            listener.close_connections(f"its answers may be wrong: {failed}")
+            listener.close_connections()
+        reason = "answers on their way promised what could not be written"
+        self._journal.warning("connections closed", count=count, reason=reason)
 
     def close_connections(self) -> None:
         """Accept no more, and let go of who is connected; once is enough."""
