@@ -302,6 +302,10 @@ class Node:
         self.journal.error(
             "log directory offline", directory=directory, reason=failed.cause, partitions=len(lost)
         )
+        if not self.logs.has_online:
+            # As Kafka halts. What refused to write has an answer to send first.
+            self.clock.call_soon(partial(self.on_fatal, failed))
+            return
         ids = self._log_dir_ids
         self.link.offline_dirs = tuple(
             directory_id

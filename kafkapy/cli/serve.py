@@ -85,10 +85,13 @@ def run(options: argparse.Namespace) -> int:
     def told(serving: Serving) -> None:
         print(_line(serving, as_json=options.json), flush=True)
 
+    why: BaseException | None = None
     try:
         trio.run(serve, config, journal, told)
     except* (CannotListen, CannotStart, DiskFailed, ConfigError) as group:
-        raise Failed(str(_first(group))) from None
+        why = _first(group)  # raised in here it would be in a group itself
+    if why is not None:
+        raise Failed(str(why))
     return 0
 
 

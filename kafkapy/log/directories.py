@@ -206,6 +206,10 @@ class LogDirectories:
     def has_offline(self) -> bool:
         return any(not directory.is_online for directory in self._directories.values())
 
+    @property
+    def has_online(self) -> bool:
+        return any(directory.is_online for directory in self._directories.values())
+
     # -- logs come, move and go
 
     def get_or_create(

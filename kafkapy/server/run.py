@@ -136,6 +136,8 @@ class Shell:
             self._new_lock_files: list[str] = []
             self._locks = self._lock_directories()
             self.node = self._make_node(turn)
+            # Out of the middle of a request it would be taken for a bug of that request.
+            self.node.on_fatal = lambda failed: self.clock.call_soon(partial(_end, failed))
             self._dispatch: Dispatch = partial(dispatch, self.node)
         except BaseException:
             self.reactor.close()
@@ -238,8 +240,9 @@ class Shell:
         count = sum(len(listener.connections) for listener in self.listeners)
         for listener in self.listeners:
             listener.close_connections()
-        reason = "answers on their way promised what could not be written"
-        self._journal.warning("connections closed", count=count, reason=reason)
+        if count:
+            reason = "answers on their way promised what could not be written"
+            self._journal.warning("connections closed", count=count, reason=reason)
 
     def close_connections(self) -> None:
         """Accept no more, and let go of who is connected; once is enough."""
@@ -270,6 +273,10 @@ class Shell:
             self._disk.close()
         for unlock in self._locks:
             unlock()
+
+
+def _end(failed: DiskFailed) -> None:
+    raise failed
 
 
 def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:

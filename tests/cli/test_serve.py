@@ -1,10 +1,14 @@
-"""What `kafkapy serve` refuses before it opens anything."""
+"""What `kafkapy serve` refuses before it opens anything, and how it says what ended it."""
 
+import gc
 from pathlib import Path
 
 import pytest
+import trio
 
 from kafkapy.cli.main import main
+from kafkapy.core.errors import DiskFailed
+from kafkapy.server import run
 
 
 def test_a_configuration_that_is_no_text_is_one_line(
@@ -35,3 +39,23 @@ def test_an_address_of_another_machine_is_not_said_to_be_in_use(
     assert "choose an address of this machine" in told
     assert "stop what uses it" not in told
     assert not data.exists()
+
+
+def test_a_disk_that_fails_under_a_node_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It ends in a task of the node's, and so in a group."""
+
+    async def serve(*_: object) -> None:
+        async def fail() -> None:
+            raise DiskFailed("/data/t-0/0.log", "No space left on device")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fail)
+
+    monkeypatch.setattr(run, "serve", serve)
+    try:
+        assert main(["serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path / "data")]) == 1
+    finally:
+        gc.enable()
+    assert capfd.readouterr().err == "kafkapy: /data/t-0/0.log: No space left on device\n"

@@ -6,7 +6,7 @@ import io
 import os
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.core.errors import ErrorCode
+from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.seams import Bytes
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
@@ -88,7 +88,28 @@ class Disk:
 def test_nobody_is_told_that_lost_records_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk = Disk(monkeypatch)
+    told, codes = play(tmp_path, Disk(monkeypatch), directories=("one", "two"))
+    assert codes[:2] == [-1, -1]
+    assert codes[2] == ErrorCode.KAFKA_STORAGE_ERROR
+    assert "log directory offline" in told
+    assert "connections closed" in told
+    assert "count=3" in told  # the third client's, too
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the names of open files")
+def test_with_its_only_directory_a_node_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Kafka does, though its metadata log has a directory of its own."""
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(DiskFailed, match="No space left"), flatten_subgroups=True
+    ):
+        play(tmp_path, Disk(monkeypatch), directories=("one",))
+
+
+def play(home: Path, disk: Disk, directories: tuple[str, ...]) -> tuple[str, list[int]]:
+    """Two clients produce at once to a disk that is full, and then one more: what the node's
+    journal tells, and the codes they hear."""
     codes: list[int] = []
 
     def begin(client: Client) -> None:
@@ -98,13 +119,18 @@ def test_nobody_is_told_that_lost_records_are_there(
         while code := client.produced():  # until it has a leader
             assert code in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
+    def connected(serving: run.Serving) -> Client:
+        client = Client(serving.address)
+        stack.callback(client.sock.close)
+        return client
+
     async def main() -> None:
         stop, serving = trio.Event(), list[run.Serving]()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(lambda: run.serve(config, Lines(journal), serving.append, stop=stop))
             while not serving:
                 await trio.lowlevel.checkpoint()
-            clients = [Client(serving[0].address) for _ in range(3)]
+            clients = [connected(serving[0]) for _ in range(3)]
             for client in clients:
                 await trio.to_thread.run_sync(begin, client)
             disk.is_full = True
@@ -112,10 +138,9 @@ def test_nobody_is_told_that_lost_records_are_there(
                 client.produce()  # on the loop: both are there when it looks
             for client in clients[:2]:
                 codes.append(await trio.to_thread.run_sync(client.code_of_produce))
-            after = Client(serving[0].address)
-            codes.append(await trio.to_thread.run_sync(after.produced))
-            for client in (*clients, after):
-                client.sock.close()
+            if len(directories) == 1:
+                await trio.sleep_forever()  # the node ends by itself
+            codes.append(await trio.to_thread.run_sync(connected(serving[0]).produced))
             stop.set()
 
     journal = io.StringIO()
@@ -125,15 +150,10 @@ def test_nobody_is_told_that_lost_records_are_there(
             "node.id": "1",
             "controller.listener.names": "CONTROLLER",
             "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
-            "metadata.log.dir": str(tmp_path / "metadata"),
-            "log.dirs": f"{tmp_path}/one,{tmp_path}/two",
+            "metadata.log.dir": str(home / "metadata"),
+            "log.dirs": ",".join(str(home / name) for name in directories),
         }
     )
-    with closing(journal):
+    with ExitStack() as stack:
         trio.run(main)
-        told = journal.getvalue()
-    assert codes[:2] == [-1, -1]
-    assert codes[2] == ErrorCode.KAFKA_STORAGE_ERROR
-    assert "log directory offline" in told
-    assert "connections closed" in told
-    assert "count=3" in told  # the third client's, too
+    return journal.getvalue(), codes
