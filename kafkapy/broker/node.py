@@ -163,7 +163,8 @@ class Node:
         self.lifecycle = Lifecycle(self.link, clock, journal, config.broker_heartbeat_interval_ms)
         self._awaited: dict[UUID, list[Callback]] = {}
         self._follows = False
-        # What ends the process when it must not go on; the shell says how.
+        # What ends the process when it must not go on; the shell says how. On the loop, not
+        # out of a request, where it would be taken for a bug of that request.
         self.on_fatal: Callable[[DiskFailed], None] = _stop_here
 
     @property
@@ -303,8 +304,7 @@ class Node:
             "log directory offline", directory=directory, reason=failed.cause, partitions=len(lost)
         )
         if not self.logs.has_online:
-            # As Kafka halts. What refused to write has an answer to send first.
-            self.clock.call_soon(partial(self.on_fatal, failed))
+            self._end(failed)  # as Kafka halts
             return
         ids = self._log_dir_ids
         self.link.offline_dirs = tuple(
@@ -321,7 +321,11 @@ class Node:
     def _metadata_disk_failed(self, failed: DiskFailed) -> None:
         """Without its metadata log a node knows nothing: it must not go on."""
         self.journal.error("metadata log failed", reason=failed)
-        self.on_fatal(failed)
+        self._end(failed)
+
+    def _end(self, failed: DiskFailed) -> None:
+        """What refused to write has an answer to send first."""
+        self.clock.call_soon(lambda: self.on_fatal(failed))
 
     # --- who is who ---
 

@@ -208,7 +208,7 @@ class LogDirectories:
 
     @property
     def has_online(self) -> bool:
-        return any(directory.is_online for directory in self._directories.values())
+        return bool(self._online())
 
     # -- logs come, move and go
 

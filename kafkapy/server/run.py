@@ -136,8 +136,6 @@ class Shell:
             self._new_lock_files: list[str] = []
             self._locks = self._lock_directories()
             self.node = self._make_node(turn)
-            # Out of the middle of a request it would be taken for a bug of that request.
-            self.node.on_fatal = lambda failed: self.clock.call_soon(partial(_end, failed))
             self._dispatch: Dispatch = partial(dispatch, self.node)
         except BaseException:
             self.reactor.close()
@@ -273,10 +271,6 @@ class Shell:
             self._disk.close()
         for unlock in self._locks:
             unlock()
-
-
-def _end(failed: DiskFailed) -> None:
-    raise failed
 
 
 def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:

@@ -41,7 +41,7 @@ class TestShell(Shell):
     ) -> None:
         self._memory = memory
         super().__init__(config, journal, sockets, clock)
-        self.node.on_fatal = lambda _: clock.call_soon(_halt)
+        self.node.on_fatal = lambda _: _halt()
         self.advance = clock.advance
         self._dispatch = partial(self._pass_by, gate, self._dispatch)
 
