@@ -18,7 +18,7 @@ from compat_tests import advertised, results, suites
 from compat_tests.behaviours import AREAS, BEHAVIOURS
 from compat_tests.clients import CLIENTS, Client
 from compat_tests.targets import APACHE, KAFKAPY
-from kafkapy.broker.apis import APIS
+from kafkapy.broker.requests.apis import APIS
 from kafkapy.protocol.api_keys import ApiKey
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "COMPAT.md"

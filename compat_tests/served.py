@@ -1,12 +1,13 @@
 """Behaviours that need an API which kafkapy may not serve yet.
 
 Against kafkapy a test of such a behaviour is skipped with that reason, and docs/COMPAT.md
-says "not done". The list empties itself: it asks broker/apis.py, the table of what is served.
+says "not done". The list empties itself: it asks broker/requests/apis.py, the table of what is
+served.
 """
 
 from collections.abc import Iterable
 
-from kafkapy.broker.apis import APIS
+from kafkapy.broker.requests.apis import APIS
 from kafkapy.protocol.api_keys import ApiKey
 
 _NEEDS = {

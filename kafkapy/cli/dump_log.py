@@ -139,7 +139,7 @@ def _decoder(path: str) -> Decode:
     directory = os.path.basename(os.path.dirname(os.path.abspath(path)))
     topic = directory.rpartition("-")[0]
     if topic == "__cluster_metadata":
-        from kafkapy.kraft.frames import decode_record
+        from kafkapy.kraft.records.codec import decode_record
 
         return lambda record: decode_record(record.value or b"")
     if topic == "__consumer_offsets":
@@ -185,7 +185,7 @@ def _transaction_rows(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _snapshot_rows(path: str, data: bytes) -> Iterator[dict[str, Any]]:
-    from kafkapy.log.producer_snapshot import decode_snapshot
+    from kafkapy.log.producers.snapshot_file import decode_snapshot
 
     try:
         for producer in decode_snapshot(data):

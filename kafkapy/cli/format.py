@@ -25,12 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from kafkapy.broker.startup import is_alone
+    from kafkapy.broker.node.identity import is_alone
     from kafkapy.cli.serve import configured
     from kafkapy.core.errors import DiskFailed
-    from kafkapy.kraft.directories import DirectoryRefused, make_directory
-    from kafkapy.kraft.format import format_directories
-    from kafkapy.kraft.voters import VoterAddress
+    from kafkapy.kraft.quorum.voters import VoterAddress
+    from kafkapy.kraft.storage.adoption import DirectoryRefused, make_directory
+    from kafkapy.kraft.storage.format import format_directories
     from kafkapy.server.clock import LoopClock
     from kafkapy.server.disk import RealDisk
     from kafkapy.server.rng import SystemRng

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     # Trio costs more than all the rest of the start: import it once the settings are good.
     import trio
 
-    from kafkapy.broker.startup import CannotStart
+    from kafkapy.broker.node.identity import CannotStart
     from kafkapy.server.journal import Lines
     from kafkapy.server.run import CannotListen, Serving, serve
 

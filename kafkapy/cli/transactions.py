@@ -13,7 +13,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from kafkapy.broker.wire import millis
+from kafkapy.broker.requests.translations import millis
 from kafkapy.cli import hanging
 from kafkapy.cli.arguments import INT64, INT64_MAX, utf8
 from kafkapy.cli.client import DEFAULT_SERVER, Client, check

@@ -8,10 +8,10 @@ from kafkapy.group.classic.group import ClassicGroup, ClassicMember, ClassicStat
 from kafkapy.group.consumer.group import ConsumerGroup
 from kafkapy.group.consumer.member import Holding, Profile, Target, partitions_of
 from kafkapy.group.deletion import group_tombstones_of
-from kafkapy.group.foreign import ForeignGroup
 from kafkapy.group.offsets.delete import all_tombstones
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.state import Group, GroupState
+from kafkapy.group.unserved import ForeignGroup
 
 
 class ListGroups(NamedTuple):

@@ -31,7 +31,6 @@ from kafkapy.group.consumer.group import ConsumerGroup, RefreshWanted
 from kafkapy.group.consumer.member import JOINING, LEAVING, LEAVING_FOR_A_WHILE
 from kafkapy.group.deletion import group_tombstones_of
 from kafkapy.group.events import Event, TopicsChanged
-from kafkapy.group.foreign import ForeignGroup
 from kafkapy.group.migration import classic_members
 from kafkapy.group.migration.departures import let_go
 from kafkapy.group.migration.upgrade import replace_empty, upgrade
@@ -47,6 +46,7 @@ from kafkapy.group.plan import Context, Plan
 from kafkapy.group.settings import GroupSettings
 from kafkapy.group.state import GroupState
 from kafkapy.group.topics import Topics
+from kafkapy.group.unserved import ForeignGroup
 
 
 class GroupMachine:

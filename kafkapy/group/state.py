@@ -18,7 +18,6 @@ from kafkapy.core.time import Instant
 from kafkapy.group.classic.group import ClassicGroup, ClassicGroupStands, empty_group
 from kafkapy.group.classic.stored import group_from
 from kafkapy.group.consumer.group import ConsumerGroup, RefreshWanted, RegexLooked, ToldToRejoin
-from kafkapy.group.foreign import ForeignGroup, ForeignKind
 from kafkapy.group.offsets.events import TopicDeleted
 from kafkapy.group.offsets.store import OffsetStore
 from kafkapy.group.records import (
@@ -31,6 +30,7 @@ from kafkapy.group.records import (
     OffsetCommitValue,
     Pair,
 )
+from kafkapy.group.unserved import ForeignGroup, ForeignKind
 
 Group = ClassicGroup | ConsumerGroup | ForeignGroup
 

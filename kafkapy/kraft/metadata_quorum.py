@@ -21,15 +21,15 @@ from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
 from kafkapy.core.time import NEVER
-from kafkapy.kraft.bootstrap import read_bootstrap
-from kafkapy.kraft.copying import Copying
-from kafkapy.kraft.description import QuorumDescription, describe
-from kafkapy.kraft.directories import METADATA_DIRECTORY
-from kafkapy.kraft.epoch_start import first_records
-from kafkapy.kraft.image import METADATA_VERSION, MetadataImage
-from kafkapy.kraft.image_difference import difference
-from kafkapy.kraft.loading import Loading
-from kafkapy.kraft.metadata_log import DEFAULT_SEGMENT_BYTES, MetadataLog
+from kafkapy.kraft.image.difference import difference
+from kafkapy.kraft.image.image import METADATA_VERSION, MetadataImage
+from kafkapy.kraft.log.copying import Copying
+from kafkapy.kraft.log.loading import Loading
+from kafkapy.kraft.log.metadata_log import DEFAULT_SEGMENT_BYTES, MetadataLog
+from kafkapy.kraft.log.replay import Appended, OnDelta, Replay
+from kafkapy.kraft.log.snapshot_file import SnapshotId
+from kafkapy.kraft.log.snapshotting import SnapshotSettings, Snapshotting
+from kafkapy.kraft.quorum.description import QuorumDescription, describe
 from kafkapy.kraft.quorum.effects import (
     AppendFetched,
     BecomeLeader,
@@ -42,18 +42,18 @@ from kafkapy.kraft.quorum.effects import (
     StopLeading,
     Truncate,
 )
+from kafkapy.kraft.quorum.epoch_start import first_records
 from kafkapy.kraft.quorum.leader import Leader
 from kafkapy.kraft.quorum.messages import FetchSnapshotRequest, Request, Response
 from kafkapy.kraft.quorum.quorum import Quorum
 from kafkapy.kraft.quorum.state import QuorumSettings
-from kafkapy.kraft.quorum_state_file import QUORUM_STATE, read_quorum_state, render_quorum_state
-from kafkapy.kraft.records import FeatureLevelRecord, MetadataRecord
-from kafkapy.kraft.replay import Appended, OnDelta, Replay
+from kafkapy.kraft.quorum.state_file import QUORUM_STATE, read_quorum_state, render_quorum_state
+from kafkapy.kraft.quorum.voter_history import VoterHistory
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet
+from kafkapy.kraft.records.metadata import FeatureLevelRecord, MetadataRecord
 from kafkapy.kraft.slices import Slices
-from kafkapy.kraft.snapshot_file import SnapshotId
-from kafkapy.kraft.snapshotting import SnapshotSettings, Snapshotting
-from kafkapy.kraft.voter_history import VoterHistory
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress, VoterSet
+from kafkapy.kraft.storage.adoption import METADATA_DIRECTORY
+from kafkapy.kraft.storage.bootstrap import read_bootstrap
 
 Committed = Callable[[Refused | None], None]
 OnLead = Callable[[MetadataImage, Sequence[MetadataRecord]], None]

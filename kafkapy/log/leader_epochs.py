@@ -15,7 +15,7 @@ from typing import Final
 
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Disk, Flushed
-from kafkapy.log.checkpoints import encode_epochs, read_epochs
+from kafkapy.log.directories.checkpoints import encode_epochs, read_epochs
 from kafkapy.log.names import LEADER_EPOCH_CHECKPOINT
 
 UNDEFINED: Final = (-1, -1)

@@ -16,15 +16,15 @@ from uuid import UUID
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback, Clock, Disk, Flushed, Rng, Timer
 from kafkapy.core.time import Instant, later
+from kafkapy.log.directories.partition_metadata import encode_partition_metadata
 from kafkapy.log.joined import join
 from kafkapy.log.leader_epochs import LeaderEpochs
 from kafkapy.log.names import PARTITION_METADATA
-from kafkapy.log.partition_metadata import encode_partition_metadata
-from kafkapy.log.producer_state import ProducerStates
+from kafkapy.log.producers.producer_state import ProducerStates
 from kafkapy.log.reading import Positions
 from kafkapy.log.recovery import Loaded, Opening, load_producers
-from kafkapy.log.rolling import NO_ROOM
-from kafkapy.log.segment import Segment
+from kafkapy.log.segments.rolling import NO_ROOM
+from kafkapy.log.segments.segment import Segment
 
 
 class LocalLog:

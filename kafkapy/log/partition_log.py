@@ -29,18 +29,18 @@ from kafkapy.core.time import Instant
 from kafkapy.log import reading
 from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.config import FOREVER_MS, LogConfig
+from kafkapy.log.directories.partition_metadata import read_topic_id
 from kafkapy.log.local_log import LocalLog
-from kafkapy.log.partition_metadata import read_topic_id
 from kafkapy.log.plain_batch import STAMP_SIZE, read_plain_batch, stamp_of
-from kafkapy.log.producer_state import DEFAULT_EXPIRY_MS, BatchMetadata
+from kafkapy.log.producers.guards import VerificationGuard
+from kafkapy.log.producers.producer_state import DEFAULT_EXPIRY_MS, BatchMetadata
 from kafkapy.log.reading import FoundTimestamp, LogRead
 from kafkapy.log.recovery import Opening, Recovered, load
 from kafkapy.log.retention import Retention
-from kafkapy.log.rolling import room_in, should_roll
-from kafkapy.log.segment import Segment
-from kafkapy.log.transaction_index import AbortedTransaction, collect_aborted
+from kafkapy.log.segments.rolling import room_in, should_roll
+from kafkapy.log.segments.segment import Segment
+from kafkapy.log.segments.transaction_index import AbortedTransaction, collect_aborted
 from kafkapy.log.validation import validate
-from kafkapy.log.verification import VerificationGuard
 from kafkapy.protocol.batch import BatchHeader, batches, crc_is_valid
 from kafkapy.protocol.control_records import read_marker
 

@@ -11,8 +11,8 @@ header or two to read.
 from typing import Final, NamedTuple
 
 from kafkapy.core.seams import FileSlice
-from kafkapy.log.segment import Segment
-from kafkapy.log.segments import Segments
+from kafkapy.log.segments.segment import Segment
+from kafkapy.log.segments.segments import Segments
 from kafkapy.protocol.batch import records
 
 _REMEMBERED: Final = 32

@@ -37,11 +37,11 @@ from kafkapy.log.names import (
     offset_file,
     parse_offset_file,
 )
-from kafkapy.log.producer_state import ProducerStates
-from kafkapy.log.segment import Segment
-from kafkapy.log.segments import Segments
-from kafkapy.log.snapshots import ProducerSnapshots, replay
-from kafkapy.log.transaction_index import AbortedTransaction
+from kafkapy.log.producers.producer_state import ProducerStates
+from kafkapy.log.producers.snapshots import ProducerSnapshots, replay
+from kafkapy.log.segments.segment import Segment
+from kafkapy.log.segments.segments import Segments
+from kafkapy.log.segments.transaction_index import AbortedTransaction
 from kafkapy.protocol.batch import LOG_OVERHEAD, BatchHeader, UnsupportedMagic, crc_is_valid
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 from kafkapy.core.time import Instant
 from kafkapy.log.config import LogConfig
-from kafkapy.log.segment import Segment
-from kafkapy.log.segments import Segments
+from kafkapy.log.segments.segment import Segment
+from kafkapy.log.segments.segments import Segments
 
 # (segment, base offset of the next one or None) -> may it go?
 _MayGo = Callable[[Segment, int | None], bool]

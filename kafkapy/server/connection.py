@@ -17,7 +17,16 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any, Final
 
-from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later, Part, Peer, Resolved
+from kafkapy.broker.requests.request import (
+    Answer,
+    Call,
+    Encoded,
+    Hangup,
+    Later,
+    Part,
+    Peer,
+    Resolved,
+)
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.limits import MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
 from kafkapy.server.outgoing import Outgoing

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from kafkapy.broker.call import Peer
+from kafkapy.broker.requests.request import Peer
 from kafkapy.core.seams import Journal
 from kafkapy.server.connection import Connection, Dispatch, Encode
 from kafkapy.server.reactor import READ, Reactor

@@ -10,7 +10,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from kafkapy.broker.call import Part
+from kafkapy.broker.requests.request import Part
 from kafkapy.server.files import RealFileSlice
 
 # Below this a pread and a shared sendmsg are cheaper than a sendfile of its own.

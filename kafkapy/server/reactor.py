@@ -37,10 +37,10 @@ from typing import Protocol
 
 import trio
 
-from kafkapy.broker.turn import Turn
+from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.seams import Callback
+from kafkapy.server.busy_waiting import MOST_EVENTS, Haste
 from kafkapy.server.gathering import Gathering
-from kafkapy.server.haste import MOST_EVENTS, Haste
 
 # Trio's other tasks (signals; housekeeping) may be kept waiting this long,
 HOLD_SECONDS = 0.01

@@ -19,14 +19,14 @@ import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
-from kafkapy.broker.dispatch import dispatch, encode
-from kafkapy.broker.node import Node
-from kafkapy.broker.startup import CannotStart
-from kafkapy.broker.turn import Turn
+from kafkapy.broker.node.identity import CannotStart
+from kafkapy.broker.node.node import Node
+from kafkapy.broker.requests.dispatch import dispatch, encode
+from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.addresses import shown
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Journal
-from kafkapy.kraft.directories import make_directory
+from kafkapy.kraft.storage.adoption import make_directory
 from kafkapy.server.clock import LoopClock
 from kafkapy.server.connection import Dispatch
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
@@ -34,8 +34,8 @@ from kafkapy.server.gathering import Gathering
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.reactor import Reactor, make_reactor
 from kafkapy.server.rng import SystemRng
-from kafkapy.server.slices import ask_for_short_slices
 from kafkapy.server.threads import Threads
+from kafkapy.server.time_slices import ask_for_short_slices
 from kafkapy.server.warming import warm_up
 
 # A clean shutdown that takes longer than this is given up: the next start recovers.

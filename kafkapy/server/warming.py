@@ -10,7 +10,7 @@ from typing import Final
 
 import trio
 
-from kafkapy.broker.apis import find_api
+from kafkapy.broker.requests.apis import find_api
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.messages import warm
 

@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 
-from kafkapy.sim.run import LIVES, Failed, Report, run_seed
+from kafkapy.sim.runs.single_node import LIVES, Failed, Report, run_seed
 
 
 def main(arguments: list[str] | None = None) -> int:

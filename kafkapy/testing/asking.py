@@ -6,9 +6,9 @@ They are neither written down nor hit by faults.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafkapy.broker.call import Answer, Call, Later, Peer, Resolved
-from kafkapy.broker.dispatch import dispatch, encode
-from kafkapy.broker.node import Node
+from kafkapy.broker.node.node import Node
+from kafkapy.broker.requests.dispatch import dispatch, encode
+from kafkapy.broker.requests.request import Answer, Call, Later, Peer, Resolved
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, read_response_head, request_head

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from kafkapy.broker.node import Node
+from kafkapy.broker.node.node import Node
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey

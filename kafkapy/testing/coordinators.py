@@ -7,8 +7,8 @@ lost; electing is leading it again, with a replay of the partition.
 from types import TracebackType
 from typing import Any
 
-from kafkapy.broker.node import Node
-from kafkapy.broker.partition_shard_log import PartitionShardLog
+from kafkapy.broker.node.node import Node
+from kafkapy.broker.partitions.shard_log import PartitionShardLog
 from kafkapy.coordinator.coordinator import Coordinator
 from kafkapy.testing.thread import BrokerThread
 

@@ -19,7 +19,7 @@ from enum import Enum
 from random import Random
 from typing import Final
 
-from kafkapy.broker.apis import APIS
+from kafkapy.broker.requests.apis import APIS
 from kafkapy.core.errors import ErrorCode
 from kafkapy.testing.requests import Request
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import trio
 
-from kafkapy.broker.apis import find_api
-from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
-from kafkapy.broker.dispatch import encode
-from kafkapy.broker.node import Node
+from kafkapy.broker.node.node import Node
+from kafkapy.broker.requests.apis import find_api
+from kafkapy.broker.requests.dispatch import encode
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.time import later
 from kafkapy.protocol.api_keys import ApiKey

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from kafkapy.broker.partition import Partition
+from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.seams import FileSlice
 from kafkapy.protocol.batch import batches, records
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from kafkapy.broker.call import Resolved
+from kafkapy.broker.requests.request import Resolved
 from kafkapy.protocol.api_keys import ApiKey
 
 Versions = tuple[int, int]

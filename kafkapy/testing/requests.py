@@ -8,8 +8,8 @@ from collections import deque
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from kafkapy.broker.call import Peer
-from kafkapy.broker.node import Node
+from kafkapy.broker.node.node import Node
+from kafkapy.broker.requests.request import Peer
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import RequestHeader
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
-from kafkapy.broker.node import Node
+from kafkapy.broker.node.node import Node
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.testing.asking import ask
 from kafkapy.testing.clock import Time

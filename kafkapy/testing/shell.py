@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from kafkapy.broker.call import Answer, Call, Peer
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
+from kafkapy.broker.requests.request import Answer, Call, Peer
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Journal
 from kafkapy.server.disk import OwnedDisk

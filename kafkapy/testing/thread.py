@@ -22,7 +22,7 @@ from typing import Any, Final, TypeVar
 import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.node import Node
+from kafkapy.broker.node.node import Node
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback
 from kafkapy.testing.clock import AdvancingClock

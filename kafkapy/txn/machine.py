@@ -2,7 +2,7 @@
 
     event --> decide --> record --> appended and applied --> committed --> reply
                                                                   | Prepare*?
-          partitions' leaders <-- WriteTxnMarkers <-- broker/markers.py <-+
+          partitions' leaders <-- WriteTxnMarkers <-- broker/transactions/marker_sender.py <-+
                    |
                    +--> MarkersWritten --> ... --> the Complete record
 

@@ -6,7 +6,6 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.group.admin import DeleteGroup, DescribeConsumerGroup, DescribeGroup, ListGroups
-from kafkapy.group.foreign import ForeignGroup, ForeignKind
 from kafkapy.group.records import ConsumerGroupMetadataKey, OffsetCommitKey
 from kafkapy.group.records.share import (
     ShareGroupMemberMetadataKey,
@@ -15,6 +14,7 @@ from kafkapy.group.records.share import (
     ShareGroupMetadataValue,
 )
 from kafkapy.group.records.streams import StreamsGroupMetadataKey, StreamsGroupMetadataValue
+from kafkapy.group.unserved import ForeignGroup, ForeignKind
 from tests.group.world import GROUP, ClassicClient, ConsumerClient, World, settle, stable_group
 
 NONE = ErrorCode.NONE

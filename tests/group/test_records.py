@@ -13,7 +13,6 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import TransactionEnded
 from kafkapy.group.classic.group import ClassicGroup, ClassicState
 from kafkapy.group.consumer.group import ConsumerGroup, ConsumerGroupState
-from kafkapy.group.foreign import ForeignGroup, ForeignKind
 from kafkapy.group.records import (
     KEY_CLASSES,
     GroupMetadataKey,
@@ -23,6 +22,7 @@ from kafkapy.group.records import (
     OffsetCommitValue,
     written_version,
 )
+from kafkapy.group.unserved import ForeignGroup, ForeignKind
 from kafkapy.protocol.batch import batches, records
 from kafkapy.protocol.codec import encoder
 from kafkapy.protocol.schema import plan

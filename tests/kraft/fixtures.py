@@ -9,10 +9,10 @@ every-record/   a node that was made to write almost every kind of metadata reco
 from collections.abc import Iterator
 from pathlib import Path
 
-from kafkapy.kraft.control_records import ControlRecord, control_records
-from kafkapy.kraft.frames import decode_record
-from kafkapy.kraft.image import MetadataImage
-from kafkapy.kraft.records import MetadataRecord
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.records.codec import decode_record
+from kafkapy.kraft.records.control import ControlRecord, control_records
+from kafkapy.kraft.records.metadata import MetadataRecord
 from kafkapy.protocol.batch import BatchHeader, Record, batches, records
 
 HOME = Path(__file__).parent.parent / "fixtures" / "kraft"

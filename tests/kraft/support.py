@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kafkapy.core.errors import Refused
-from kafkapy.kraft.bootstrap import activation_records
-from kafkapy.kraft.delta import Delta
-from kafkapy.kraft.directories import adopt
-from kafkapy.kraft.format import format_directories
-from kafkapy.kraft.image import MetadataImage
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.log.snapshotting import SnapshotSettings
 from kafkapy.kraft.metadata_quorum import MetadataQuorum, MetadataQuorumSettings
-from kafkapy.kraft.records import MetadataRecord, NoOpRecord
-from kafkapy.kraft.snapshotting import SnapshotSettings
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress, VoterSet
-from kafkapy.sim.clock import SimClock
-from kafkapy.sim.disk import SimDisk
-from kafkapy.sim.rng import SimRng
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet
+from kafkapy.kraft.records.metadata import MetadataRecord, NoOpRecord
+from kafkapy.kraft.storage.adoption import adopt
+from kafkapy.kraft.storage.bootstrap import activation_records
+from kafkapy.kraft.storage.format import format_directories
+from kafkapy.sim.world.clock import SimClock
+from kafkapy.sim.world.disk import SimDisk
+from kafkapy.sim.world.rng import SimRng
 
 HOME = "/data"
 LOG = f"{HOME}/__cluster_metadata-0"

@@ -6,9 +6,12 @@ import contextlib
 import pytest
 
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.metadata_log import MetadataLog
+from kafkapy.kraft.log.metadata_log import MetadataLog
+from kafkapy.kraft.log.snapshot_file import SnapshotId
+from kafkapy.kraft.log.snapshotting import LONG_REPLAY_BYTES, SETTLE_MS, SnapshotSettings
 from kafkapy.kraft.quorum.messages import FetchRequest, VoteRequest, VoteResponse
-from kafkapy.kraft.records import (
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, parse_voters
+from kafkapy.kraft.records.metadata import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     ConfigRecord,
@@ -20,14 +23,11 @@ from kafkapy.kraft.records import (
     TopicRecord,
 )
 from kafkapy.kraft.slices import RECORDS_PER_SLICE
-from kafkapy.kraft.snapshot_file import SnapshotId
-from kafkapy.kraft.snapshotting import LONG_REPLAY_BYTES, SETTLE_MS, SnapshotSettings
 from kafkapy.kraft.uuids import new_uuid
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress, parse_voters
-from kafkapy.sim.rng import SimRng
+from kafkapy.sim.world.rng import SimRng
 from tests.kraft import fixtures
+from tests.kraft.image.test_image import contents
 from tests.kraft.support import HOME, LOG, Node, World
-from tests.kraft.test_image import contents
 
 TOPIC = TopicRecord(name="a", topic_id=new_uuid(SimRng(1)))
 AT_ONCE = SnapshotSettings(max_new_record_bytes=1)

@@ -8,17 +8,17 @@ import pytest
 
 from compat_tests import installation, oracle
 from kafkapy.core.time import Instant
-from kafkapy.kraft.bootstrap import activation_records
-from kafkapy.kraft.directories import adopt
-from kafkapy.kraft.format import format_directories
+from kafkapy.kraft.log.snapshotting import SnapshotSettings
 from kafkapy.kraft.metadata_quorum import MetadataQuorum, MetadataQuorumSettings
-from kafkapy.kraft.records import ConfigRecord, PartitionRecord, TopicRecord
-from kafkapy.kraft.snapshotting import SnapshotSettings
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, parse_voters
+from kafkapy.kraft.records.metadata import ConfigRecord, PartitionRecord, TopicRecord
+from kafkapy.kraft.storage.adoption import adopt
+from kafkapy.kraft.storage.bootstrap import activation_records
+from kafkapy.kraft.storage.format import format_directories
 from kafkapy.kraft.uuids import new_uuid
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress, parse_voters
 from kafkapy.server.disk import RealDisk
-from kafkapy.sim.clock import SimClock
-from kafkapy.sim.rng import SimRng
+from kafkapy.sim.world.clock import SimClock
+from kafkapy.sim.world.rng import SimRng
 
 pytestmark = pytest.mark.java
 

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from kafkapy.kraft.slices import RECORDS_PER_SLICE, Slices
-from kafkapy.sim.clock import SimClock
+from kafkapy.sim.world.clock import SimClock
 
 
 def counting(done: list[int], weights: list[int]) -> Iterator[int]:

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.log.config import LogConfig
-from kafkapy.log.directories import DirectorySettings, LogDirectories
+from kafkapy.log.directories.all_logs import DirectorySettings, LogDirectories
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.sim.clock import SimClock
-from kafkapy.sim.disk import SimDisk
-from kafkapy.sim.journal import RecordingJournal, Trace
-from kafkapy.sim.rng import SimRng
+from kafkapy.sim.world.clock import SimClock
+from kafkapy.sim.world.disk import SimDisk
+from kafkapy.sim.world.journal import RecordingJournal, Trace
+from kafkapy.sim.world.rng import SimRng
 from tests.log.support import ORDERS, TOPIC_ID
 
 A, B = "/a", "/b"

@@ -6,13 +6,13 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.time import Instant
 from kafkapy.log.append import Origin
-from kafkapy.log.producer_snapshot import encode_snapshot
-from kafkapy.log.producer_state import (
+from kafkapy.log.producers.guards import VerificationGuard
+from kafkapy.log.producers.producer_state import (
     BatchMetadata,
     CompletedTransaction,
     ProducerStates,
 )
-from kafkapy.log.verification import VerificationGuard
+from kafkapy.log.producers.snapshot_file import encode_snapshot
 from kafkapy.protocol.batch import NewRecord, build_batch, read_header
 from kafkapy.protocol.control_records import build_marker, read_marker
 

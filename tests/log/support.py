@@ -10,9 +10,9 @@ from kafkapy.core.seams import Callback, Disk
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.protocol.batch import BatchHeader, NewRecord, Record, batches, build_batch, records
-from kafkapy.sim.clock import SimClock
-from kafkapy.sim.disk import SimDisk
-from kafkapy.sim.rng import SimRng
+from kafkapy.sim.world.clock import SimClock
+from kafkapy.sim.world.disk import SimDisk
+from kafkapy.sim.world.rng import SimRng
 
 ORDERS = TopicPartition("orders", 0)
 TOPIC_ID = UUID(int=0x1234_5678_9ABC_DEF0_1234_5678_9ABC_DEF0)

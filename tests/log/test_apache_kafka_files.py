@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from kafkapy.log.config import LogConfig
+from kafkapy.log.directories.partition_metadata import read_topic_id
 from kafkapy.log.names import SNAPSHOT
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.log.partition_metadata import read_topic_id
-from kafkapy.log.producer_snapshot import decode_snapshot
-from kafkapy.log.producer_state import ProducerEntry
+from kafkapy.log.producers.producer_state import ProducerEntry
+from kafkapy.log.producers.snapshot_file import decode_snapshot
 from kafkapy.protocol.batch import batches
 from tests.log.support import Answers, Home, all_batches, files, offsets
 

@@ -21,11 +21,11 @@ from kafkapy.core.seams import Callback
 from kafkapy.log.append import Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.log.producer_state import ProducerStates
+from kafkapy.log.producers.producer_state import ProducerStates
 from kafkapy.protocol.batch import BatchHeader
 from kafkapy.protocol.control_records import build_marker
-from kafkapy.sim.disk import Interrupted
-from kafkapy.sim.rng import SimRng
+from kafkapy.sim.world.disk import Interrupted
+from kafkapy.sim.world.rng import SimRng
 from tests.log.support import ORDERS, TOPIC_ID, Answers, Home, all_batches, batch, files
 
 CONFIG = LogConfig(

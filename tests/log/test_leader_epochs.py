@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kafkapy.core.seams import Callback
 from kafkapy.log.leader_epochs import UNDEFINED, LeaderEpochs
-from kafkapy.sim.disk import SimDisk
+from kafkapy.sim.world.disk import SimDisk
 from tests.log.support import Answers
 
 END = 500

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later, Part, Peer, Resolved
+from kafkapy.broker.requests.request import (
+    Answer,
+    Call,
+    Encoded,
+    Hangup,
+    Later,
+    Part,
+    Peer,
+    Resolved,
+)
 from kafkapy.core.limits import MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
 from kafkapy.core.seams import Callback
 from kafkapy.core.time import Instant

@@ -13,7 +13,7 @@ from kafkapy.core.errors import DiskFailed
 from kafkapy.server import files
 from kafkapy.server.disk import DirectoryLocked, RealDisk
 from kafkapy.server.gathering import Gathering
-from tests.sim.disk_conformance import Answers, DiskConformance
+from tests.sim.world.disk_conformance import Answers, DiskConformance
 
 
 class Threads:

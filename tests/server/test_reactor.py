@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 import trio
 
-from kafkapy.broker.turn import Turn
+from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.seams import Callback
 from kafkapy.core.time import later
 from kafkapy.server import reactor

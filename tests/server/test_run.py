@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.startup import CannotStart
+from kafkapy.broker.node.identity import CannotStart
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, request_head
 from kafkapy.protocol.messages import encode_request

@@ -11,16 +11,16 @@ import pytest
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Flushed
-from kafkapy.kraft.metadata_log import MetadataLog
+from kafkapy.kraft.log.metadata_log import MetadataLog
 from kafkapy.log import recovery
+from kafkapy.log.cleaning.offset_map import OffsetMap
 from kafkapy.log.local_log import LocalLog
 from kafkapy.log.names import CLEAN_SHUTDOWN_MARKER
-from kafkapy.log.offset_map import OffsetMap
-from kafkapy.log.producer_state import ProducerEntry
+from kafkapy.log.producers.producer_state import ProducerEntry
 from kafkapy.log.retention import Retention
-from kafkapy.sim.disk import SimDisk
-from kafkapy.sim.promises import BrokenPromise
-from kafkapy.sim.run import Failed, run_seed
+from kafkapy.sim.promises.partitions import BrokenPromise
+from kafkapy.sim.runs.single_node import Failed, run_seed
+from kafkapy.sim.world.disk import SimDisk
 
 _MOST_SEEDS = 40
 
@@ -50,7 +50,9 @@ def keeps_torn_tails(patch: pytest.MonkeyPatch) -> None:
 def does_not_know_retries(patch: pytest.MonkeyPatch) -> None:
     """A batch that is sent again is appended again."""
     patch.setattr(ProducerEntry, "duplicate_of", lambda *_: None)
-    patch.setattr("kafkapy.log.producer_state.ProducerStates.check", lambda *_, **__: None)
+    patch.setattr(
+        "kafkapy.log.producers.producer_state.ProducerStates.check", lambda *_, **__: None
+    )
 
 
 def forgets_to_remove_the_marker(patch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafkapy.broker.apis import APIS, Api
+from kafkapy.broker.requests.apis import APIS, Api
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.messages import (

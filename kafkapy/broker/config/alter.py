@@ -8,7 +8,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.resources import Resource
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.configs import Alteration, Operation
-from kafkapy.kraft.delta import ConfigResource
+from kafkapy.kraft.image.delta import ConfigResource
 
 
 def duplicates(resources: Iterable[ConfigResource]) -> dict[ConfigResource, Refused | None]:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from kafkapy.broker.config.combinations import check_together
 from kafkapy.broker.config.key import Key, NoDefault, Value
 from kafkapy.broker.config.listeners import Endpoint, Listeners
 from kafkapy.broker.config.properties import parse_properties
 from kafkapy.broker.config.resolve import Layers
 from kafkapy.broker.config.synonyms import broker_synonyms, scale_ms
 from kafkapy.broker.config.table import BrokerKeys, is_known, key_of
-from kafkapy.broker.config.together import check_together
 from kafkapy.broker.config.values import ConfigError, parse
 
 Layer = Mapping[str, str]

@@ -5,15 +5,15 @@ v2 PRODUCER_FENCED, v4 TRANSACTION_ABORTABLE. Clients of protocol v2 do not send
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Later
-from kafkapy.broker.internal_topics import CONSUMER_OFFSETS
+from kafkapy.broker.metadata.internal_topics import CONSUMER_OFFSETS
+from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.coordinator.partitioning import partition_for
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.txn.events import AddPartitions
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -8,15 +8,15 @@ OPERATION_NOT_ATTEMPTED.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafkapy.broker.call import Answer, Call, Later
-from kafkapy.broker.verification import by_topic
+from kafkapy.broker.requests.request import Answer, Call, Later
+from kafkapy.broker.transactions.verification import by_topic
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.txn.events import AddPartitions, PartitionsAdded, PartitionsVerified, VerifyPartitions
 from kafkapy.txn.transaction import TV_0, TV_2
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 LAST_FROM_CLIENTS = 3
 

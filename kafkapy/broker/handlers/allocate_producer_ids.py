@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, code
-from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.controller.ask import ask, code
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import verdict
-from kafkapy.broker.call import Answer, Call, Fields, Later
 from kafkapy.broker.config.alter import check_legacy, duplicates
+from kafkapy.broker.controller.ask import verdict
+from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.core.errors import Refused
 from kafkapy.kraft.controller.configs import ConfigReply, ReplaceConfigs
-from kafkapy.kraft.delta import ConfigResource
+from kafkapy.kraft.image.delta import ConfigResource
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 Pairs = tuple[tuple[str, str | None], ...]
 

@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.ask_controller import ask, code
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.wire import optional
+from kafkapy.broker.controller.ask import ask, code
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import Refused
 from kafkapy.kraft.controller.isr import ANY_EPOCH, AlterPartition, AlterPartitionReply, NewIsr
-from kafkapy.kraft.topics import RECOVERED, PartitionState
+from kafkapy.kraft.image.topics import RECOVERED, PartitionState
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

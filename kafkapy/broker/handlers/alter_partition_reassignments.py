@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, verdict, whole
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.wire import optional
+from kafkapy.broker.controller.ask import ask, verdict, whole
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.reassignments import AlterReassignments, AlterReply, Reassignment
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

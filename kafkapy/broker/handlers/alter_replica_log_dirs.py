@@ -6,12 +6,12 @@ a partition that is not there yet the directory is remembered.
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -6,12 +6,12 @@ The answer is made from the API table and the finalized features of the metadata
 import re
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.features import KRAFT_VERSION, SUPPORTED_FEATURES
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 

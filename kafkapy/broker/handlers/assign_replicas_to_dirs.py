@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, code
-from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.controller.ask import ask, code
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply, ReplicaDirectory
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, code
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.wire import optional
+from kafkapy.broker.controller.ask import ask, code
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import Refused
 from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -3,15 +3,15 @@ which the broker last stopped cleanly."""
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, code
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.wire import optional
+from kafkapy.broker.controller.ask import ask, code
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.kraft.controller.registration import BrokerRegistered, RegisterBroker
-from kafkapy.kraft.records import Endpoint, FeatureRange
+from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

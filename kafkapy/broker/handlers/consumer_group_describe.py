@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.authorized_operations import NOT_ASKED, ON_GROUP
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask_each
+from kafkapy.broker.groups.asking import ask_each
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_GROUP
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.admin import DescribeConsumerGroup, DescribedConsumer, NamedAssignment
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 SPEAKS_CLASSIC, SPEAKS_CONSUMER = 0, 1
 

@@ -5,9 +5,9 @@ member id; in v0 one that brings none is given one.
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Encoded, Fields
-from kafkapy.broker.group_calls import ask
-from kafkapy.broker.wire import millis, optional
+from kafkapy.broker.groups.asking import ask
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields
+from kafkapy.broker.requests.translations import millis, optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHeard
 from kafkapy.group.consumer.member import Target
@@ -16,7 +16,7 @@ from kafkapy.protocol.error_messages import message_of
 from kafkapy.protocol.heartbeat_response import pack_heartbeat_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 CLIENT_MAKES_ID = 1
 

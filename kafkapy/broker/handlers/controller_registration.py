@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, verdict, whole
-from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.controller.ask import ask, verdict, whole
+from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.kraft.controller.registration import RegisterController
-from kafkapy.kraft.records import Endpoint, FeatureRange
+from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

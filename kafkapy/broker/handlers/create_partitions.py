@@ -3,13 +3,13 @@
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, verdict
-from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.controller.ask import ask, verdict
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topics import CreatePartitions, MorePartitions, PartitionsReply
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

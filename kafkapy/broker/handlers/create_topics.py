@@ -8,15 +8,15 @@ are not run: kafkapy loads no Java classes.
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.ask_controller import verdict
-from kafkapy.broker.call import Answer, Call, Fields, Later
-from kafkapy.broker.wire import millis
+from kafkapy.broker.controller.ask import verdict
+from kafkapy.broker.requests.request import Answer, Call, Fields, Later
+from kafkapy.broker.requests.translations import millis
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import later
 from kafkapy.kraft.controller.topics import CreateReply, CreateTopics, NewTopic, TopicCreated
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 _METADATA_TOPIC = "__cluster_metadata"
 

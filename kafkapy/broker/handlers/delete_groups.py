@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask_each, error_of
+from kafkapy.broker.groups.asking import ask_each, error_of
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.group.admin import DeleteGroup
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

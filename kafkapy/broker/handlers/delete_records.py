@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call
-from kafkapy.broker.partition import Partition
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 HIGH_WATERMARK = -1
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
-from kafkapy.broker.ask_controller import explained
-from kafkapy.broker.call import Answer, Call, Fields, Later
+from kafkapy.broker.controller.ask import explained
+from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topics import DeleteReply, DeleteTopics
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 class _Asked(NamedTuple):

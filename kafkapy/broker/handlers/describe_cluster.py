@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.authorized_operations import NOT_ASKED, ON_CLUSTER
-from kafkapy.broker.call import Answer, Call
-from kafkapy.broker.wire import optional
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_CLUSTER
+from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 BROKERS, CONTROLLERS = 1, 2
 

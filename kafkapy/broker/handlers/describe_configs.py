@@ -5,7 +5,6 @@ kafkapy has no named loggers: BROKER_LOGGER describes nothing.
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Fields
 from kafkapy.broker.config.describe import (
     Described,
     describe_broker,
@@ -15,12 +14,13 @@ from kafkapy.broker.config.describe import (
     describe_topic,
 )
 from kafkapy.broker.config.resources import Resource
-from kafkapy.broker.wire import optional
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topic_names import check_name
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -5,16 +5,16 @@ GROUP_ID_NOT_FOUND of a group that does not exist; before, such a group is "Dead
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.authorized_operations import NOT_ASKED, ON_GROUP
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask_each
-from kafkapy.broker.wire import optional
+from kafkapy.broker.groups.asking import ask_each
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_GROUP
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.admin import DescribedMember, DescribeGroup
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 SAYS_NOT_FOUND = 6
 

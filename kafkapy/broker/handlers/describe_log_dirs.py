@@ -4,13 +4,13 @@ whether the directory is cordoned (KIP-1066).
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call
+from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.log.partition_log import PartitionLog
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 _UNKNOWN_SIZE = -1
 

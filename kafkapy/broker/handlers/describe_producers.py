@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call
-from kafkapy.broker.topic_names import why_illegal
+from kafkapy.broker.metadata.topic_names import why_illegal
+from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.log.producer_state import ProducerEntry
+from kafkapy.log.producers.producer_state import ProducerEntry
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 _NONE = -1
 

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.description import QuorumDescription, ReplicaDescription
+from kafkapy.kraft.quorum.description import QuorumDescription, ReplicaDescription
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 METADATA_TOPIC = "__cluster_metadata"
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.authorized_operations import ON_TOPIC
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.internal_topics import INTERNAL_TOPICS
-from kafkapy.broker.topic_names import is_legal_topic_name
+from kafkapy.broker.metadata.authorized_operations import ON_TOPIC
+from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
+from kafkapy.broker.metadata.topic_names import is_legal_topic_name
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.topics import PartitionState, Topic
+from kafkapy.kraft.image.topics import PartitionState, Topic
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -3,13 +3,13 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Later
-from kafkapy.broker.verification import by_topic
+from kafkapy.broker.requests.request import Answer, Call, Later
+from kafkapy.broker.transactions.verification import by_topic
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.txn.events import DescribeTransaction, TransactionDescribed
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, explained
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.wire import optional
+from kafkapy.broker.controller.ask import ask, explained
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.elections import ElectLeaders, ElectReply
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 _PREFERRED, _UNCLEAN = 0, 1
 

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Later
+from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafkapy.txn.events import EndTransaction
 from kafkapy.txn.transaction import TV_0, TV_2
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 FIRST_OF_V2 = 5
 

@@ -4,22 +4,22 @@ v7 fetch sessions (KIP-227), v9 leader epochs, v11 rack, v12 diverging epochs, v
 ids, v15 replica state as a tag, v16 node endpoints, v18 high watermark of KRaft replicas.
 
 A fetch that finds less than `min_bytes` is parked: it watches its partitions, and at the end
-of the turn (broker/turn.py) in which one of them got more, those that did are read again.
+of the turn (broker/requests/turn.py) in which one of them got more, those that did are read again.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Encoded, Later
-from kafkapy.broker.fetch_reading import Fetched, read_partition
-from kafkapy.broker.fetch_sessions import Fetching, Key, Wanted
-from kafkapy.broker.partition import Partition
+from kafkapy.broker.fetch.reading import Fetched, read_partition
+from kafkapy.broker.fetch.sessions import Fetching, Key, Wanted
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Later
 from kafkapy.core.errors import Refused
 from kafkapy.core.limits import FETCH_ANSWER_BYTES
 from kafkapy.core.time import later as after
 from kafkapy.protocol.fetch_response import FetchedPartition, pack_fetch_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -7,19 +7,19 @@ Keys of share partitions (v6) have the form group:topic id:partition; brokers as
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kafkapy.broker.call import Answer, Call
-from kafkapy.broker.internal_topics import (
+from kafkapy.broker.metadata.internal_topics import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from kafkapy.broker.wire import optional
+from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.requests.translations import optional
 from kafkapy.coordinator.partitioning import partition_for
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 HAS_SHARE_KEYS: Final = 6
 SHARE: Final = 2

@@ -6,15 +6,15 @@ rest by the controller. kafkapy has no named loggers, so none of them can be alt
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.ask_controller import verdict
-from kafkapy.broker.call import Answer, Call, Fields, Later
 from kafkapy.broker.config.alter import check_incremental, duplicates
+from kafkapy.broker.controller.ask import verdict
+from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.core.errors import Refused
 from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, ConfigReply
-from kafkapy.kraft.delta import ConfigResource
+from kafkapy.kraft.image.delta import ConfigResource
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -6,14 +6,14 @@ Without a transactional id any broker answers: an id nobody had, epoch 0.
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Later
-from kafkapy.broker.wire import millis, optional
+from kafkapy.broker.requests.request import Answer, Call, Later
+from kafkapy.broker.requests.translations import millis, optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafkapy.txn.events import InitProducerId, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

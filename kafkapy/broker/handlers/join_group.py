@@ -6,14 +6,14 @@ The answer comes when the rebalance has collected everybody.
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask
-from kafkapy.broker.wire import millis, optional
+from kafkapy.broker.groups.asking import ask
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import millis, optional
 from kafkapy.core.errors import Refused
 from kafkapy.group.classic.events import Joined, JoinGroup, OfferedProtocol
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 NEEDS_KNOWN_MEMBER_ID = 4
 HAS_NULL_PROTOCOL = 7

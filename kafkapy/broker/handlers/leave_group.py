@@ -5,13 +5,13 @@ Before v3 the error of the one member is the error of the answer.
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask
+from kafkapy.broker.groups.asking import ask
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.events import LeaveGroup, LeavingMember, Left, MemberLeft
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 HAS_MANY = 3
 

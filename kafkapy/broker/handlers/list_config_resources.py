@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.call import Answer, Call
 from kafkapy.broker.config.resources import Resource
-from kafkapy.broker.wire import optional
+from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 _LISTED = (
     Resource.TOPIC,

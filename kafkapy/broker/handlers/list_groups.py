@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask_all_shards
-from kafkapy.broker.wire import optional
+from kafkapy.broker.groups.asking import ask_all_shards
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.admin import ListGroups
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

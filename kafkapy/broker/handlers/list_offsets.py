@@ -11,13 +11,13 @@ timestamp   offset
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call
-from kafkapy.broker.partition import Partition
-from kafkapy.broker.wire import optional
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = (
     -1,

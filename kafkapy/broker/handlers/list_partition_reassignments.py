@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.ask_controller import ask, whole
-from kafkapy.broker.call import Answer, Call, Fields
+from kafkapy.broker.controller.ask import ask, whole
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.reassignments import ListReassignments, ListReply
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.call import Answer, Call, Later
-from kafkapy.broker.wire import optional
+from kafkapy.broker.requests.request import Answer, Call, Later
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.regex import InvalidRegex, TopicRegex, compile_regex
 from kafkapy.txn.events import ListTransactions, TransactionListed
 from kafkapy.txn.states import STATES_BY_LABEL
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from kafkapy.broker.authorized_operations import NOT_ASKED, ON_CLUSTER, ON_TOPIC
-from kafkapy.broker.call import Answer, Call, Encoded
-from kafkapy.broker.internal_topics import INTERNAL_TOPICS
-from kafkapy.broker.topic_names import is_legal_topic_name
-from kafkapy.broker.wire import optional
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_CLUSTER, ON_TOPIC
+from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
+from kafkapy.broker.metadata.topic_names import is_legal_topic_name
+from kafkapy.broker.requests.request import Answer, Call, Encoded
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.topics import PartitionState, Topic
+from kafkapy.kraft.image.topics import PartitionState, Topic
 from kafkapy.protocol.framing import frame, response_head
 from kafkapy.protocol.messages import encode_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

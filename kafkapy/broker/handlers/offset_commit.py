@@ -6,15 +6,15 @@ What cannot be resolved to a topic is answered for itself; the rest is committed
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask
-from kafkapy.broker.wire import millis, optional
+from kafkapy.broker.groups.asking import ask
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import millis, optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import CommitOffsets, Committer, OffsetToCommit
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 SPEAKS_OF_GROUPS = 9
 HAS_TOPIC_IDS = 10

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask
+from kafkapy.broker.groups.asking import ask
+from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import DeleteOffsets
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

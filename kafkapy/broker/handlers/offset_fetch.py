@@ -5,15 +5,15 @@ v8 many groups, v9 member and epoch (KIP-848), v10 topic ids.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask_each
-from kafkapy.broker.wire import optional
+from kafkapy.broker.groups.asking import ask_each
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import FetchedOffset, FetchOffsets
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 HAS_GROUP_ERROR = 2
 HAS_GROUPS = 8

@@ -11,9 +11,9 @@ from itertools import groupby
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Encoded, Hangup, Later, Resolved
-from kafkapy.broker.partition import Partition
-from kafkapy.broker.verification import ToAppend, Verified, mode_of_produce
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Resolved
+from kafkapy.broker.transactions.verification import ToAppend, Verified, mode_of_produce
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import later as after
 from kafkapy.log.append import AppendInfo, NotOneBatch, RecordsRefused
@@ -22,7 +22,7 @@ from kafkapy.protocol.batch import CODEC_MASK, MAGIC, TRANSACTIONAL_BIT, Codec, 
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 ALL, NONE = -1, 0
 _FRAMING = Struct(">8xi4xB")  # a batch's length and its magic
@@ -84,8 +84,8 @@ def _is_zstd(records: memoryview | bytes) -> bool:
 
 class _Transactional:
     """Batches of a transaction are appended once its coordinator has confirmed that their
-    partitions are in it (KIP-890; broker/verification.py). Until then they are kept here,
-    copied: the buffer they came in is read into again."""
+    partitions are in it (KIP-890; broker/transactions/verification.py). Until then they are
+    kept here, copied: the buffer they came in is read into again."""
 
     def __init__(self, node: "Node", call: Call) -> None:
         self._node = node

@@ -6,14 +6,14 @@ type and name must be there: who leaves them out is answered INCONSISTENT_GROUP_
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.group_calls import ask
-from kafkapy.broker.wire import optional
+from kafkapy.broker.groups.asking import ask
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.events import Synced, SyncGroup
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 NAMES_PROTOCOL = 5
 

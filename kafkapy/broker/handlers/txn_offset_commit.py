@@ -9,10 +9,10 @@ group's partition to the transaction by itself (KIP-890). v6 (topic ids) is of K
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafkapy.broker.call import Answer, Call, Later
-from kafkapy.broker.internal_topics import CONSUMER_OFFSETS
-from kafkapy.broker.verification import ToAppend, Verified, mode_of_offset_commit
-from kafkapy.broker.wire import optional
+from kafkapy.broker.metadata.internal_topics import CONSUMER_OFFSETS
+from kafkapy.broker.requests.request import Answer, Call, Later
+from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.transactions.verification import ToAppend, Verified, mode_of_offset_commit
 from kafkapy.coordinator.append_errors import append_error
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
@@ -24,7 +24,7 @@ from kafkapy.group.offsets.events import (
 )
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 class _Row(NamedTuple):

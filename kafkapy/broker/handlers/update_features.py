@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.ask_controller import ask, verdict
-from kafkapy.broker.call import Answer, Call, Fields
-from kafkapy.broker.wire import optional
+from kafkapy.broker.controller.ask import ask, verdict
+from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.features import FeatureUpdate, UpdateFeatures, UpgradeType
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

@@ -6,15 +6,15 @@ v2 says by which protocol the marker's epoch is to be judged (KIP-1228).
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.call import Answer, Call, Later
-from kafkapy.broker.marker_writer import Marker
-from kafkapy.broker.verification import by_topic
-from kafkapy.broker.wire import optional
+from kafkapy.broker.requests.request import Answer, Call, Later
+from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.transactions.marker_writer import Marker
+from kafkapy.broker.transactions.verification import by_topic
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node import Node
+    from kafkapy.broker.node.node import Node
 
 
 def handle(node: "Node", call: Call) -> Answer:

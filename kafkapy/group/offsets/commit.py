@@ -12,7 +12,6 @@ from kafkapy.group.classic.commits import check_committer, keep_session
 from kafkapy.group.classic.group import ClassicGroup
 from kafkapy.group.consumer.commits import check_commit
 from kafkapy.group.consumer.group import ConsumerGroup
-from kafkapy.group.foreign import ForeignGroup
 from kafkapy.group.offsets.events import (
     CommitOffsets,
     CommitOffsetsInTransaction,
@@ -23,6 +22,7 @@ from kafkapy.group.offsets.store import NO_EXPIRY, Committed, commit_record
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.records import Pair
 from kafkapy.group.state import GroupState
+from kafkapy.group.unserved import ForeignGroup
 
 
 def commit(event: CommitOffsets, state: GroupState, plan: Plan, ctx: Context) -> None:

@@ -8,12 +8,12 @@ from kafkapy.group import timers
 from kafkapy.group.classic.commits import check_offset_deletion
 from kafkapy.group.classic.group import ClassicGroup
 from kafkapy.group.consumer.group import ConsumerGroup
-from kafkapy.group.foreign import ForeignGroup
 from kafkapy.group.offsets.events import DeleteOffsets, OffsetsDeleted, TopicDeleted
 from kafkapy.group.offsets.store import offset_tombstone
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.records import Pair
 from kafkapy.group.state import Group, GroupState, TopicsToForget
+from kafkapy.group.unserved import ForeignGroup
 
 # Tombstones of one step: a batch stays far below max.message.bytes.
 TOMBSTONES_PER_STEP: Final = 2_000

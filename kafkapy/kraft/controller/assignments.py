@@ -6,8 +6,8 @@ from uuid import UUID
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.placement import StripedPlacer, usable
 from kafkapy.kraft.controller.state import ControllerState
-from kafkapy.kraft.records import PartitionRecord
-from kafkapy.kraft.topics import PartitionState
+from kafkapy.kraft.image.topics import PartitionState
+from kafkapy.kraft.records.metadata import PartitionRecord
 
 Replicas = tuple[int, ...]
 

@@ -22,8 +22,8 @@ from kafkapy.kraft.controller import leadership
 from kafkapy.kraft.controller.facts import BrokerHeard, BrokerSilent, ControllerStep, Fact
 from kafkapy.kraft.controller.state import Contact, ControllerState
 from kafkapy.kraft.features import CORDONED_LOG_DIRS, DIRECTORY_ASSIGNMENT
-from kafkapy.kraft.records import BrokerRegistrationChangeRecord, UnregisterBrokerRecord
-from kafkapy.kraft.registrations import BrokerRegistration
+from kafkapy.kraft.image.registrations import BrokerRegistration
+from kafkapy.kraft.records.metadata import BrokerRegistrationChangeRecord, UnregisterBrokerRecord
 
 FENCE: Final = 1
 UNFENCE: Final = -1

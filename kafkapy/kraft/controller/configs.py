@@ -19,10 +19,10 @@ from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.features import MIN_INSYNC_REPLICAS
 from kafkapy.kraft.controller.state import ControllerState
-from kafkapy.kraft.delta import ConfigResource
 from kafkapy.kraft.features import CORDONED_LOG_DIRS
-from kafkapy.kraft.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from kafkapy.kraft.records import ClearElrRecord, ConfigRecord
+from kafkapy.kraft.image.delta import ConfigResource
+from kafkapy.kraft.image.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from kafkapy.kraft.records.metadata import ClearElrRecord, ConfigRecord
 
 # What fits a string of a record (its length is a signed 16-bit number in older formats).
 MAX_VALUE_BYTES: Final = 32767

@@ -22,7 +22,6 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Clock, Rng, Timer
 from kafkapy.core.step import Step, TimerFired
 from kafkapy.core.time import Instant, later
-from kafkapy.kraft.bootstrap import activation_records
 from kafkapy.kraft.controller.brokers import BrokerEvent, BrokerMachine, session_key
 from kafkapy.kraft.controller.configs import ConfigEvent, ConfigMachine
 from kafkapy.kraft.controller.directories import AssignReplicas, DirectoryMachine
@@ -41,9 +40,10 @@ from kafkapy.kraft.controller.registration import RegistrationEvent, Registratio
 from kafkapy.kraft.controller.rules import ConfigRules
 from kafkapy.kraft.controller.state import ControllerSettings, ControllerState
 from kafkapy.kraft.controller.topics import TopicEvent, TopicMachine
-from kafkapy.kraft.delta import Delta
-from kafkapy.kraft.image import MetadataImage
-from kafkapy.kraft.records import MetadataRecord, NoOpRecord, RegisterBrokerRecord
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.records.metadata import MetadataRecord, NoOpRecord, RegisterBrokerRecord
+from kafkapy.kraft.storage.bootstrap import activation_records
 
 Event = (
     TopicEvent

@@ -17,7 +17,7 @@ from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.leadership import change, without_leader
 from kafkapy.kraft.controller.partition_change import Election
 from kafkapy.kraft.controller.state import ControllerState, Located
-from kafkapy.kraft.records import MetadataRecord
+from kafkapy.kraft.records.metadata import MetadataRecord
 
 # Elections in one go; the rest follows at once, as a step of its own.
 MAX_ELECTIONS_PER_STEP: Final = 1000

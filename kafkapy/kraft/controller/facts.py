@@ -8,7 +8,7 @@ from typing import Any
 from kafkapy.core.data import dataclass
 from kafkapy.core.step import Step
 from kafkapy.kraft.controller.state import Contact
-from kafkapy.kraft.records import MetadataRecord
+from kafkapy.kraft.records.metadata import MetadataRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from kafkapy.kraft.features import (
     downgrade_is_lossy,
     missing_dependency,
 )
-from kafkapy.kraft.image import BROKER_RESOURCE
-from kafkapy.kraft.records import ConfigRecord, FeatureLevelRecord, FeatureRange
+from kafkapy.kraft.image.image import BROKER_RESOURCE
+from kafkapy.kraft.records.metadata import ConfigRecord, FeatureLevelRecord, FeatureRange
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 

@@ -15,7 +15,13 @@ from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.leadership import change
 from kafkapy.kraft.controller.state import ControllerState, Located
-from kafkapy.kraft.topics import NO_LEADER_CHANGE, RECOVERED, RECOVERING, PartitionState, changed
+from kafkapy.kraft.image.topics import (
+    NO_LEADER_CHANGE,
+    RECOVERED,
+    RECOVERING,
+    PartitionState,
+    changed,
+)
 
 # "I do not know the epoch of that broker": it is not compared.
 ANY_EPOCH = -1

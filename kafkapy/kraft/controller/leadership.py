@@ -7,8 +7,8 @@ from uuid import UUID
 from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.controller.partition_change import Election, PartitionChange, without
 from kafkapy.kraft.controller.state import ControllerState, Located
-from kafkapy.kraft.records import PartitionChangeRecord
-from kafkapy.kraft.topics import Topic
+from kafkapy.kraft.image.topics import Topic
+from kafkapy.kraft.records.metadata import PartitionChangeRecord
 
 
 class Wanted(TypedDict, total=False):

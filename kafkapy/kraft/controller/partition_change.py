@@ -16,8 +16,8 @@ from uuid import UUID
 from kafkapy.core.data import dataclass
 from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT, NO_EPOCH_BUMP_ON_ISR_SHRINK
-from kafkapy.kraft.records import PartitionChangeRecord
-from kafkapy.kraft.topics import RECOVERING, PartitionState
+from kafkapy.kraft.image.topics import RECOVERING, PartitionState
+from kafkapy.kraft.records.metadata import PartitionChangeRecord
 
 Replicas = tuple[int, ...]
 

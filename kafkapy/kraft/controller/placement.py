@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Rng
-from kafkapy.kraft.registrations import BrokerRegistration
+from kafkapy.kraft.image.registrations import BrokerRegistration
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from kafkapy.core.step import Step
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.state import ControllerState
-from kafkapy.kraft.records import ProducerIdsRecord
+from kafkapy.kraft.records.metadata import ProducerIdsRecord
 
 # Kafka's ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE.
 BLOCK_SIZE: Final = 1000

@@ -20,8 +20,8 @@ from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.leadership import change
 from kafkapy.kraft.controller.partition_change import Election, without
 from kafkapy.kraft.controller.state import MAX_RECORDS_PER_OPERATION, ControllerState, Located
-from kafkapy.kraft.records import PartitionChangeRecord
-from kafkapy.kraft.topics import PartitionState
+from kafkapy.kraft.image.topics import PartitionState
+from kafkapy.kraft.records.metadata import PartitionChangeRecord
 
 
 @dataclass(frozen=True, slots=True)

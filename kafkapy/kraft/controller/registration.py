@@ -23,13 +23,13 @@ from kafkapy.kraft.features import (
     KRAFT_VERSION,
     METADATA_VERSION,
 )
-from kafkapy.kraft.records import (
+from kafkapy.kraft.image.registrations import BrokerRegistration
+from kafkapy.kraft.records.metadata import (
     Endpoint,
     FeatureRange,
     RegisterBrokerRecord,
     RegisterControllerRecord,
 )
-from kafkapy.kraft.registrations import BrokerRegistration
 from kafkapy.kraft.uuids import is_reserved_directory
 
 _NOT_SUPPORTED: Final = (0, 0)

@@ -16,9 +16,9 @@ from kafkapy.core.seams import Rng
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.rules import ConfigRules, Values
 from kafkapy.kraft.features import ELR_FIELDS, ELR_VERSION
-from kafkapy.kraft.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
-from kafkapy.kraft.registrations import BrokerRegistration
-from kafkapy.kraft.topics import PartitionState, Topic
+from kafkapy.kraft.image.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from kafkapy.kraft.image.registrations import BrokerRegistration
+from kafkapy.kraft.image.topics import PartitionState, Topic
 from kafkapy.kraft.uuids import LOST, MIGRATING, UNASSIGNED
 
 # An operation on this many partitions or records is refused as a whole.

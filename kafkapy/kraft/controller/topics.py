@@ -19,9 +19,14 @@ from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.rules import TopicSetting
 from kafkapy.kraft.controller.state import MAX_RECORDS_PER_OPERATION, ControllerState
 from kafkapy.kraft.controller.topic_names import by_metric_name, check_collision, check_name
-from kafkapy.kraft.image import TOPIC_RESOURCE
-from kafkapy.kraft.records import ConfigRecord, MetadataRecord, RemoveTopicRecord, TopicRecord
-from kafkapy.kraft.topics import PartitionState, Topic
+from kafkapy.kraft.image.image import TOPIC_RESOURCE
+from kafkapy.kraft.image.topics import PartitionState, Topic
+from kafkapy.kraft.records.metadata import (
+    ConfigRecord,
+    MetadataRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
 from kafkapy.kraft.uuids import new_uuid
 
 # "As many as the cluster's default says."

@@ -6,9 +6,9 @@ message that speaks of it leaves (`Send`, or the answer to the request at hand).
 
 from typing import NamedTuple
 
+from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.quorum.messages import Request
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.snapshot_file import SnapshotId
+from kafkapy.kraft.quorum.state_file import ElectionState
 
 
 class Persist(NamedTuple):

@@ -6,9 +6,9 @@ first one it grants pre-votes, as the leader may be gone already. FORMATS sectio
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.snapshot_file import SnapshotId
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress
+from kafkapy.kraft.log.snapshot_file import SnapshotId
+from kafkapy.kraft.quorum.state_file import ElectionState
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress
 
 
 @dataclass(slots=True, kw_only=True)

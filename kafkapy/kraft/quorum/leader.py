@@ -13,8 +13,8 @@ from dataclasses import field
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.time import NEVER, Instant
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.voters import ReplicaKey, VoterSet
+from kafkapy.kraft.quorum.state_file import ElectionState
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterSet
 
 # Observers that have not fetched for so long are not listed any more (Kafka's constant).
 OBSERVER_SESSION_TIMEOUT_MS = 300_000

@@ -8,8 +8,8 @@ where an old version of a request has no field for it. FORMATS sections 6.3 to 6
 from typing import Final, NamedTuple
 
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.snapshot_file import SnapshotId
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress
+from kafkapy.kraft.log.snapshot_file import SnapshotId
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress
 
 # FetchRequest.high_watermark of replicas that do not say theirs (Fetch below 18).
 NOT_SAID: Final = 2**63 - 1

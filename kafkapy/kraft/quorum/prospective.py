@@ -7,9 +7,9 @@ before (leader, vote) stays. FORMATS section 6.2.
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
+from kafkapy.kraft.quorum.state_file import ElectionState
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress
 from kafkapy.kraft.quorum.votes import Votes
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,9 +32,9 @@ from kafkapy.kraft.quorum.messages import (
 from kafkapy.kraft.quorum.prospective import Prospective
 from kafkapy.kraft.quorum.resigned import Resigned
 from kafkapy.kraft.quorum.state import LogView, QuorumSettings, QuorumState, Role
+from kafkapy.kraft.quorum.state_file import ElectionState
 from kafkapy.kraft.quorum.unattached import Unattached
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress, VoterSet
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet
 
 
 class Quorum:

@@ -7,6 +7,7 @@ every other error concerns the one partition. FORMATS sections 6.3 to 6.5.
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import Instant
+from kafkapy.kraft.log.snapshot_file import BOOTSTRAP_SNAPSHOT, SnapshotId
 from kafkapy.kraft.quorum.follower import Follower
 from kafkapy.kraft.quorum.leader import Leader
 from kafkapy.kraft.quorum.messages import (
@@ -21,8 +22,7 @@ from kafkapy.kraft.quorum.messages import (
     VoteResponse,
 )
 from kafkapy.kraft.quorum.state import QuorumState
-from kafkapy.kraft.snapshot_file import BOOTSTRAP_SNAPSHOT, SnapshotId
-from kafkapy.kraft.voters import ReplicaKey
+from kafkapy.kraft.quorum.voters import ReplicaKey
 
 NONE = ErrorCode.NONE
 

@@ -10,8 +10,8 @@ from dataclasses import field
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.time import NEVER, Instant
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.voters import ReplicaKey
+from kafkapy.kraft.quorum.state_file import ElectionState
+from kafkapy.kraft.quorum.voters import ReplicaKey
 
 
 @dataclass(slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import NEVER, Instant
+from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.quorum.candidate import Candidate
 from kafkapy.kraft.quorum.effects import (
     BecomeLeader,
@@ -32,11 +33,10 @@ from kafkapy.kraft.quorum.leader import Leader
 from kafkapy.kraft.quorum.peers import Peers
 from kafkapy.kraft.quorum.prospective import Prospective
 from kafkapy.kraft.quorum.resigned import Resigned
+from kafkapy.kraft.quorum.state_file import ElectionState
 from kafkapy.kraft.quorum.unattached import Unattached
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet
 from kafkapy.kraft.quorum.votes import Votes
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.snapshot_file import SnapshotId
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress, VoterSet
 
 Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned
 

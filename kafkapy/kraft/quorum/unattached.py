@@ -6,8 +6,8 @@ an observer never. FORMATS section 6.2.
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.voters import ReplicaKey
+from kafkapy.kraft.quorum.state_file import ElectionState
+from kafkapy.kraft.quorum.voters import ReplicaKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kafkapy.kraft.voters import VoterSet
+from kafkapy.kraft.quorum.voters import VoterSet
 
 
 class Votes:

@@ -13,8 +13,8 @@ import kafkapy
 from kafkapy.broker.config.group_config import BOUNDS
 from kafkapy.broker.config.keys.group import GroupConfigKeys
 from kafkapy.broker.config.keys.topic import TopicKeys
+from kafkapy.broker.config.shared_values import NOT_YET
 from kafkapy.broker.config.table import BrokerKeys
-from kafkapy.broker.config.words import NOT_YET
 from kafkapy.log.config import LogConfig
 
 _ROOT = Path(kafkapy.__file__).parent
@@ -22,7 +22,7 @@ _TABLE = _ROOT / "broker" / "config" / "keys"
 # What these say is about the names, not what they do.
 _ABOUT_NAMES = {
     _ROOT / "broker" / "config" / name
-    for name in ("broker_alter.py", "group_config.py", "together.py")
+    for name in ("broker_alter.py", "group_config.py", "combinations.py")
 }
 
 

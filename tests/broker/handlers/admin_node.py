@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import UUID
 
-from kafkapy.broker.call import Call, Later, Peer
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.rules import BrokerConfigRules
-from kafkapy.broker.dispatch import refusal
+from kafkapy.broker.requests.dispatch import refusal
+from kafkapy.broker.requests.request import Call, Later, Peer
 from kafkapy.core.errors import Refused
-from kafkapy.kraft.image import BROKER_RESOURCE, MetadataImage
+from kafkapy.kraft.image.image import BROKER_RESOURCE, MetadataImage
 from kafkapy.protocol.messages import (
     decode_request,
     decode_response,

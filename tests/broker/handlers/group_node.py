@@ -4,8 +4,8 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
-from kafkapy.broker.call import Call, Later, Peer, Resolved
-from kafkapy.broker.dispatch import encode
+from kafkapy.broker.requests.dispatch import encode
+from kafkapy.broker.requests.request import Call, Later, Peer, Resolved
 from kafkapy.coordinator.coordinator import Coordinator
 from kafkapy.group.machine import GroupMachine
 from kafkapy.group.settings import Bounded

@@ -7,7 +7,7 @@ import pytest
 
 from kafkapy.broker.handlers import broker_registration
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.records import Endpoint
+from kafkapy.kraft.records.metadata import Endpoint
 from tests.broker.handlers.admin_node import AdminNode
 from tests.kraft.controller.fakes import CLUSTER_ID, FEATURES, directory_of
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from kafkapy.broker.handlers import controller_registration
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.records import Endpoint, FeatureRange
+from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from tests.broker.handlers.admin_node import AdminNode
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from kafkapy.broker.authorized_operations import NOT_ASKED, ON_GROUP
 from kafkapy.broker.handlers import (
     consumer_group_describe,
     delete_groups,
@@ -14,6 +13,7 @@ from kafkapy.broker.handlers import (
     list_groups,
     offset_delete,
 )
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_GROUP
 from kafkapy.core.errors import ErrorCode, Refused
 from tests.broker.handlers.group_node import GroupNode
 from tests.broker.handlers.test_group_membership import consumer, member

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from kafkapy.broker.call import Encoded, Later, Peer
-from kafkapy.broker.dispatch import dispatch
-from kafkapy.broker.partition import Partition
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.requests.dispatch import dispatch
+from kafkapy.broker.requests.request import Encoded, Later, Peer
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, batches, build_batch, records
 from kafkapy.protocol.framing import request_head
 from kafkapy.protocol.messages import decode_response, encode_request
-from kafkapy.sim.world import World
+from kafkapy.sim.world.world import World
 
 VERSION = 12
 WAITS_MS = 500

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafkapy.broker.handlers import write_txn_markers
-from kafkapy.broker.marker_writer import Marker
+from kafkapy.broker.transactions.marker_writer import Marker
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from tests.broker.handlers.transaction_node import TransactionNode

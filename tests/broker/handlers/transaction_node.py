@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from kafkapy.broker.call import Call, Later, Peer
-from kafkapy.broker.marker_writer import Marker
+from kafkapy.broker.requests.request import Call, Later, Peer
+from kafkapy.broker.transactions.marker_writer import Marker
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.messages import (
@@ -14,7 +14,7 @@ from kafkapy.protocol.messages import (
     encode_request,
     encode_response,
 )
-from tests.broker.transaction_fakes import Coordinating
+from tests.broker.transactions.fakes import Coordinating
 
 TOPICS = {"a": 2, "b": 1}
 

@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.bootstrap import default_bootstrap
 from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.controller.controller import Controller, Event
 from kafkapy.kraft.controller.registration import RegisterBroker
@@ -14,9 +13,10 @@ from kafkapy.kraft.controller.rules import ConfigRules, TopicSetting, Values
 from kafkapy.kraft.controller.state import ControllerSettings
 from kafkapy.kraft.controller.topics import CreateTopics, NewTopic, TopicCreated
 from kafkapy.kraft.features import SUPPORTED_FEATURES
-from kafkapy.kraft.image import MetadataImage
-from kafkapy.kraft.records import FeatureRange, MetadataRecord
-from kafkapy.kraft.topics import PartitionState
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.image.topics import PartitionState
+from kafkapy.kraft.records.metadata import FeatureRange, MetadataRecord
+from kafkapy.kraft.storage.bootstrap import default_bootstrap
 from tests.coordinator.fakes import FakeClock
 
 CLUSTER_ID = "cluster"

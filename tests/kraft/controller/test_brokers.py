@@ -5,7 +5,7 @@ import pytest
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.controller.brokers import UnregisterBroker
 from kafkapy.kraft.controller.directories import AssignReplicas, ReplicaDirectory
-from kafkapy.kraft.records import (
+from kafkapy.kraft.records.metadata import (
     BrokerRegistrationChangeRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,

@@ -11,7 +11,7 @@ from kafkapy.kraft.controller.configs import (
     Operation,
     ReplaceConfigs,
 )
-from kafkapy.kraft.records import ClearElrRecord, ConfigRecord, FeatureLevelRecord
+from kafkapy.kraft.records.metadata import ClearElrRecord, ConfigRecord, FeatureLevelRecord
 from tests.kraft.controller.fakes import Cluster
 
 TOPIC, BROKER, GROUP = (2, "t"), (4, ""), (32, "g")

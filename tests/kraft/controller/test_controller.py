@@ -3,16 +3,16 @@
 from typing import Any
 
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.bootstrap import default_bootstrap
 from kafkapy.kraft.controller.topics import CreateTopics, NewTopic, TopicCreated
-from kafkapy.kraft.image import MetadataImage
-from kafkapy.kraft.records import (
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.records.metadata import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
     NoOpRecord,
 )
+from kafkapy.kraft.storage.bootstrap import default_bootstrap
 from tests.kraft.controller.fakes import Cluster
 
 

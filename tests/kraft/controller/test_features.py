@@ -13,7 +13,12 @@ from kafkapy.kraft.controller.features import (
     UpgradeType,
 )
 from kafkapy.kraft.controller.registration import RegisterController
-from kafkapy.kraft.records import ConfigRecord, FeatureLevelRecord, FeatureRange, MetadataRecord
+from kafkapy.kraft.records.metadata import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    FeatureRange,
+    MetadataRecord,
+)
 from tests.kraft.controller.fakes import FEATURES, Cluster
 
 UP, SAFE, UNSAFE = UpgradeType

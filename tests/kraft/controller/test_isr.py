@@ -10,7 +10,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
 from kafkapy.kraft.controller.reassignments import AlterReassignments, Reassignment
-from kafkapy.kraft.topics import RECOVERING, PartitionState
+from kafkapy.kraft.image.topics import RECOVERING, PartitionState
 from tests.kraft.controller.fakes import Cluster
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkapy.kraft.controller.partition_change import Election, PartitionChange
-from kafkapy.kraft.records import PartitionChangeRecord
-from kafkapy.kraft.topics import RECOVERED, RECOVERING, PartitionState, changed
+from kafkapy.kraft.image.topics import RECOVERED, RECOVERING, PartitionState, changed
+from kafkapy.kraft.records.metadata import PartitionChangeRecord
 
 TOPIC = UUID(int=7)
 HOME = UUID(int=1 << 90)

@@ -2,7 +2,7 @@
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
-from kafkapy.kraft.records import ProducerIdsRecord
+from kafkapy.kraft.records.metadata import ProducerIdsRecord
 from tests.kraft.controller.fakes import Cluster
 
 

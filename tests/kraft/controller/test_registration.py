@@ -7,7 +7,7 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.controller.registration import ControllerRegistered, RegisterController
-from kafkapy.kraft.records import Endpoint, FeatureRange, RegisterBrokerRecord
+from kafkapy.kraft.records.metadata import Endpoint, FeatureRange, RegisterBrokerRecord
 from tests.kraft.controller.fakes import FEATURES, Cluster, directory_of
 
 

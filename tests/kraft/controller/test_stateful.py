@@ -27,7 +27,7 @@ from kafkapy.kraft.controller.topics import (
     NewTopic,
     TopicCreated,
 )
-from kafkapy.kraft.image import MetadataImage
+from kafkapy.kraft.image.image import MetadataImage
 from tests.kraft.controller.fakes import Cluster
 
 BROKERS = st.integers(1, 4)

@@ -13,7 +13,12 @@ from kafkapy.kraft.controller.topics import (
     NewTopic,
     TopicCreated,
 )
-from kafkapy.kraft.records import ConfigRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
+from kafkapy.kraft.records.metadata import (
+    ConfigRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
 from tests.kraft.controller.fakes import Cluster, directory_of
 
 

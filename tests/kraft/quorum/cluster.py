@@ -4,10 +4,8 @@ parts; who leads, what is committed and what was acknowledged is checked all alo
 from collections.abc import Callable, Sequence
 
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.bootstrap import activation_records
-from kafkapy.kraft.directories import adopt
-from kafkapy.kraft.format import format_directories
-from kafkapy.kraft.image import MetadataImage
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.log.snapshotting import SnapshotSettings
 from kafkapy.kraft.metadata_quorum import Answered, MetadataQuorum, MetadataQuorumSettings
 from kafkapy.kraft.quorum.messages import (
     FetchRequest,
@@ -18,13 +16,15 @@ from kafkapy.kraft.quorum.messages import (
     Response,
 )
 from kafkapy.kraft.quorum.state import QuorumSettings
-from kafkapy.kraft.records import MetadataRecord, TopicRecord
-from kafkapy.kraft.snapshotting import SnapshotSettings
+from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet, parse_voters
+from kafkapy.kraft.records.metadata import MetadataRecord, TopicRecord
+from kafkapy.kraft.storage.adoption import adopt
+from kafkapy.kraft.storage.bootstrap import activation_records
+from kafkapy.kraft.storage.format import format_directories
 from kafkapy.kraft.uuids import new_uuid
-from kafkapy.kraft.voters import ReplicaKey, VoterAddress, VoterSet, parse_voters
-from kafkapy.sim.clock import SimClock
-from kafkapy.sim.disk import SimDisk
-from kafkapy.sim.rng import SimRng
+from kafkapy.sim.world.clock import SimClock
+from kafkapy.sim.world.disk import SimDisk
+from kafkapy.sim.world.rng import SimRng
 
 HOME = "/data"
 

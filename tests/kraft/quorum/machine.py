@@ -5,13 +5,13 @@ from uuid import UUID
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.time import Instant
+from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.quorum.effects import Effect, Send
 from kafkapy.kraft.quorum.messages import Request, VoteRequest, VoteResponse
 from kafkapy.kraft.quorum.quorum import Quorum
 from kafkapy.kraft.quorum.state import QuorumSettings
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.snapshot_file import SnapshotId
-from kafkapy.kraft.voters import ReplicaKey, Voter, VoterAddress, VoterSet
+from kafkapy.kraft.quorum.state_file import ElectionState
+from kafkapy.kraft.quorum.voters import ReplicaKey, Voter, VoterAddress, VoterSet
 
 DIRS = {n: UUID(int=n << 80) for n in range(1, 10)}
 START = Instant(1_000_000)

@@ -2,10 +2,10 @@
 
 import pytest
 
+from kafkapy.kraft.log.snapshotting import SnapshotSettings
 from kafkapy.kraft.quorum.messages import VoteRequest
 from kafkapy.kraft.quorum.state import QuorumSettings
-from kafkapy.kraft.snapshotting import SnapshotSettings
-from kafkapy.kraft.voters import ReplicaKey
+from kafkapy.kraft.quorum.voters import ReplicaKey
 from tests.kraft.quorum.cluster import Cluster
 
 

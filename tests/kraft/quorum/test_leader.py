@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kafkapy.core.time import NEVER, Instant
 from kafkapy.kraft.quorum.leader import OBSERVER_SESSION_TIMEOUT_MS, Leader, replicas_of
-from kafkapy.kraft.voters import ReplicaKey
+from kafkapy.kraft.quorum.voters import ReplicaKey
 from tests.kraft.quorum.machine import key, voters
 
 NOW = Instant(1000)

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
+from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.quorum.effects import HighWatermarkMoved, Persist
 from kafkapy.kraft.quorum.follower import Follower
 from kafkapy.kraft.quorum.messages import (
@@ -14,9 +15,8 @@ from kafkapy.kraft.quorum.messages import (
     FetchSnapshotRequest,
     VoteRequest,
 )
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.snapshot_file import SnapshotId
-from kafkapy.kraft.voters import ReplicaKey
+from kafkapy.kraft.quorum.state_file import ElectionState
+from kafkapy.kraft.quorum.voters import ReplicaKey
 from tests.kraft.quorum.machine import Machine, NumberLog, address, key
 
 VOTE = VoteRequest("c", key(1), key(2), 5, 4, 10, is_pre_vote=False)

@@ -3,6 +3,7 @@
 import pytest
 
 from kafkapy.core.errors import Corrupt, ErrorCode
+from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.quorum.effects import (
     AppendFetched,
     FetchSnapshot,
@@ -21,8 +22,7 @@ from kafkapy.kraft.quorum.messages import (
     VoteResponse,
 )
 from kafkapy.kraft.quorum.resigned import Resigned
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.snapshot_file import SnapshotId
+from kafkapy.kraft.quorum.state_file import ElectionState
 from tests.kraft.quorum.machine import Machine, NumberLog, address, granted
 
 NONE = ErrorCode.NONE

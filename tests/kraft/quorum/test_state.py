@@ -8,8 +8,8 @@ from kafkapy.kraft.quorum.candidate import Candidate
 from kafkapy.kraft.quorum.effects import BecomeLeader, Persist, StopLeading
 from kafkapy.kraft.quorum.messages import VoteResponse
 from kafkapy.kraft.quorum.resigned import Resigned
-from kafkapy.kraft.quorum_state_file import ElectionState
-from kafkapy.kraft.voters import ReplicaKey
+from kafkapy.kraft.quorum.state_file import ElectionState
+from kafkapy.kraft.quorum.voters import ReplicaKey
 from tests.kraft.quorum.machine import Machine, NumberLog, granted, key, voters
 
 

@@ -2,8 +2,8 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int32, string
+from kafkapy.broker.config.shared_values import NO_THREADS, NOT_YET
 from kafkapy.broker.config.validators import OffsetReset, OneOf, at_least
-from kafkapy.broker.config.words import NO_THREADS, NOT_YET
 
 
 class GroupConfigKeys(Section):

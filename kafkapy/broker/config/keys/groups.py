@@ -2,8 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int16, int32, int64, string, strings
-from kafkapy.broker.config.validators import ListOf, OneOf, at_least
-from kafkapy.broker.config.words import (
+from kafkapy.broker.config.shared_values import (
     CLUSTER_WIDE,
     HIGH,
     MAX_INT,
@@ -11,6 +10,7 @@ from kafkapy.broker.config.words import (
     NOT_YET,
     OWN_BUFFERS,
 )
+from kafkapy.broker.config.validators import ListOf, OneOf, at_least
 
 
 class GroupKeys(Section):

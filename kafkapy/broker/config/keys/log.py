@@ -2,8 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, float64, int32, int64, string, strings
-from kafkapy.broker.config.validators import GzipLevel, ListOf, OneOf, at_least, between
-from kafkapy.broker.config.words import (
+from kafkapy.broker.config.shared_values import (
     CLUSTER_WIDE,
     HIGH,
     LOW,
@@ -15,6 +14,7 @@ from kafkapy.broker.config.words import (
     NOT_YET,
     OWN_BUFFERS,
 )
+from kafkapy.broker.config.validators import GzipLevel, ListOf, OneOf, at_least, between
 
 
 class LogKeys(Section):

@@ -2,8 +2,7 @@
 
 from kafkapy.broker.config.key import REQUIRED, Section
 from kafkapy.broker.config.make import int32, int64, string, strings
-from kafkapy.broker.config.validators import ListOf, OneOf, at_least
-from kafkapy.broker.config.words import (
+from kafkapy.broker.config.shared_values import (
     CLUSTER_WIDE,
     HIGH,
     LISTENS_AT_ONCE,
@@ -14,6 +13,7 @@ from kafkapy.broker.config.words import (
     ONE_TIMEOUT,
     PER_BROKER,
 )
+from kafkapy.broker.config.validators import ListOf, OneOf, at_least
 
 
 class NetworkKeys(Section):

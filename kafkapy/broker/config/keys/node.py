@@ -2,8 +2,7 @@
 
 from kafkapy.broker.config.key import REQUIRED, Section
 from kafkapy.broker.config.make import boolean, int32, int64, java_class, string, strings
-from kafkapy.broker.config.validators import ListOf, at_least
-from kafkapy.broker.config.words import (
+from kafkapy.broker.config.shared_values import (
     CLUSTER_WIDE,
     HIGH,
     LOW,
@@ -13,6 +12,7 @@ from kafkapy.broker.config.words import (
     NOT_YET,
     PER_BROKER,
 )
+from kafkapy.broker.config.validators import ListOf, at_least
 
 
 class NodeKeys(Section):

@@ -2,8 +2,8 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int32, int64, string, strings
+from kafkapy.broker.config.shared_values import HIGH, LOW, MAX_LONG, NO_DEADLINE, NO_JMX, NOT_YET
 from kafkapy.broker.config.validators import at_least
-from kafkapy.broker.config.words import HIGH, LOW, MAX_LONG, NO_DEADLINE, NO_JMX, NOT_YET
 
 
 class QuorumKeys(Section):

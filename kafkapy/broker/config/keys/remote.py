@@ -2,8 +2,8 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, float64, int32, int64, string
+from kafkapy.broker.config.shared_values import CLUSTER_WIDE, LOW, MAX_LONG, NO_TIERS
 from kafkapy.broker.config.validators import NonEmptyText, at_least, between
-from kafkapy.broker.config.words import CLUSTER_WIDE, LOW, MAX_LONG, NO_TIERS
 
 
 class RemoteKeys(Section):

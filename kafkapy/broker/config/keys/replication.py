@@ -2,8 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int32, int64, string
-from kafkapy.broker.config.validators import at_least
-from kafkapy.broker.config.words import (
+from kafkapy.broker.config.shared_values import (
     CLUSTER_WIDE,
     HIGH,
     NO_PURGATORY,
@@ -11,6 +10,7 @@ from kafkapy.broker.config.words import (
     NOT_YET,
     ONE_TIMEOUT,
 )
+from kafkapy.broker.config.validators import at_least
 
 
 class ReplicationKeys(Section):

@@ -12,8 +12,7 @@ from kafkapy.broker.config.make import (
     string,
     strings,
 )
-from kafkapy.broker.config.validators import OneOf, between
-from kafkapy.broker.config.words import (
+from kafkapy.broker.config.shared_values import (
     HIGH,
     LOW,
     NO_JAVA,
@@ -22,6 +21,7 @@ from kafkapy.broker.config.words import (
     NOT_YET,
     PER_BROKER,
 )
+from kafkapy.broker.config.validators import OneOf, between
 
 
 class SaslKeys(Section):

@@ -2,8 +2,8 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import int64, java_class, password, string
+from kafkapy.broker.config.shared_values import LOW, NO_JAVA, NOT_YET, PER_BROKER
 from kafkapy.broker.config.validators import at_least
-from kafkapy.broker.config.words import LOW, NO_JAVA, NOT_YET, PER_BROKER
 
 
 class SecurityKeys(Section):

@@ -2,8 +2,15 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, java_class, password, string, strings
+from kafkapy.broker.config.shared_values import (
+    LOW,
+    NO_COMPARING,
+    NO_JAVA,
+    NOT_YET,
+    OPENSSL,
+    PER_BROKER,
+)
 from kafkapy.broker.config.validators import OneOf
-from kafkapy.broker.config.words import LOW, NO_COMPARING, NO_JAVA, NOT_YET, OPENSSL, PER_BROKER
 
 
 class TlsKeys(Section):

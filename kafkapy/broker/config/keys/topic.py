@@ -2,6 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, float64, int32, int64, string, strings
+from kafkapy.broker.config.shared_values import MAX_LONG, NO_RESERVING, NO_TIERS, NOT_YET
 from kafkapy.broker.config.validators import (
     GzipLevel,
     ListOf,
@@ -10,7 +11,6 @@ from kafkapy.broker.config.validators import (
     at_least,
     between,
 )
-from kafkapy.broker.config.words import MAX_LONG, NO_RESERVING, NO_TIERS, NOT_YET
 
 
 class TopicKeys(Section):

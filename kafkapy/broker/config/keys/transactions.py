@@ -2,8 +2,8 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int16, int32
+from kafkapy.broker.config.shared_values import CLUSTER_WIDE, HIGH, LOW, NOT_YET
 from kafkapy.broker.config.validators import at_least
-from kafkapy.broker.config.words import CLUSTER_WIDE, HIGH, LOW, NOT_YET
 
 
 class TransactionKeys(Section):

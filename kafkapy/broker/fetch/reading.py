@@ -1,0 +1,126 @@
+"""Reading one partition for a Fetch: from where, up to where, and what is told about it.
+
+    who reads                        up to
+    consumer, read_uncommitted       high watermark
+    consumer, read_committed         last stable offset, with the aborted transactions below it
+    replica                          log end
+
+A refusal is a row of its own, not the end of the request.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kafkapy.broker.fetch.sessions import Wanted
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.seams import FileSlice
+from kafkapy.protocol.fetch_request import FetchRequestView
+from kafkapy.protocol.fetch_response import FetchedPartition
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node.node import Node
+
+READ_COMMITTED = 1
+_NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+_LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+class Fetched:
+    """What one partition gave. `partition` is None where there is nothing to wait for: the
+    row says why."""
+
+    __slots__ = ("partition", "row", "size", "slices")
+
+    def __init__(
+        self,
+        row: FetchedPartition,
+        partition: Partition | None = None,
+        slices: Sequence[FileSlice] = (),
+        size: int = 0,
+    ) -> None:
+        self.row = row
+        self.partition = partition
+        self.slices = slices
+        self.size = size
+
+    def release(self) -> None:
+        """Nobody gets these bytes."""
+        for one in self.slices:
+            one.release()
+
+
+def read_partition(
+    node: "Node", request: FetchRequestView, wanted: Wanted, max_bytes: int, *, is_first: bool
+) -> Fetched:
+    """`is_first`: no other partition gave anything yet, so this one may give a batch that is
+    larger than `max_bytes`."""
+    try:
+        partition = node.partitions.find_to_read(wanted.topic, wanted.topic_id, wanted.index)
+        try:
+            partition.check_leader(wanted.current_leader_epoch)
+        except Refused as refused:
+            leader = None
+            if refused.code in _LED_ELSEWHERE:
+                leader = (partition.leader, partition.leader_epoch)
+            return _refused(wanted, refused.code, leader)
+        return _read(partition, request, wanted, max_bytes, is_first)
+    except Refused as refused:
+        return _refused(wanted, refused.code)
+    except DiskFailed as failed:
+        node.directory_failed(failed)
+        return _refused(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+def _read(
+    partition: Partition, request: FetchRequestView, wanted: Wanted, max_bytes: int, is_first: bool
+) -> Fetched:
+    log, offset = partition.log, wanted.fetch_offset
+    high_watermark, start = log.high_watermark, log.log_start_offset
+    stable = log.last_stable_offset
+    row = FetchedPartition(wanted.index, 0, high_watermark, stable, start)
+    if wanted.last_fetched_epoch >= 0:
+        row.diverging_epoch = _divergence(partition, wanted)
+        if row.diverging_epoch is not None:
+            return Fetched(row)
+    if not start <= offset <= log.log_end_offset:
+        raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
+    is_committed_only = request.isolation_level == READ_COMMITTED
+    upper = stable if is_committed_only else high_watermark
+    if request.replica_id >= 0:
+        upper = log.log_end_offset
+    if is_committed_only:
+        row.aborted_transactions = ()
+    if offset >= upper or (max_bytes <= 0 and not is_first):
+        return Fetched(row, partition)
+    _, slices, size = log.read(offset, max_bytes, upper=upper, min_one_batch=is_first)
+    row.slices = slices
+    if is_committed_only and size:
+        row.aborted_transactions = log.aborted_transactions(offset, upper)
+    return Fetched(row, partition, slices, size)
+
+
+def _divergence(partition: Partition, wanted: Wanted) -> tuple[int, int] | None:
+    """Where the logs part, if the reader's last record is not on ours."""
+    log = partition.log
+    if wanted.last_fetched_epoch == log.latest_epoch and wanted.fetch_offset <= log.log_end_offset:
+        if wanted.fetch_offset < log.log_start_offset:
+            raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
+        return None
+    epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)
+    if end_offset < 0 or wanted.fetch_offset < log.log_start_offset:
+        raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
+    if epoch < wanted.last_fetched_epoch or end_offset < wanted.fetch_offset:
+        return epoch, end_offset
+    return None
+
+
+def _refused(
+    wanted: Wanted, code: ErrorCode, current_leader: tuple[int, int] | None = None
+) -> Fetched:
+    """Nothing but the code; of what is not there at all, no list of aborted transactions
+    is an empty one instead of null, as Kafka has it."""
+    row = FetchedPartition(wanted.index, code, current_leader=current_leader)
+    if code in _NOT_THERE:
+        row.aborted_transactions = ()
+    return Fetched(row)

@@ -1,0 +1,319 @@
+"""One partition as this node plays it: leader or follower over a PartitionLog.
+
+    append --> [flush, if the topic asks for it] --> high watermark --> acknowledgements
+                                                                    \\-> parked fetches
+
+The high watermark is what consumers may see and what acks=all waits for. On a leader it is
+the smallest end offset over the in-sync replicas; this node's own end offset counts once
+it is as durable as the topic demands (flush.messages). KIP-966: it does not advance while
+fewer than min.insync.replicas are in sync.
+"""
+
+from bisect import insort
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+from uuid import UUID
+
+from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.ids import NO_NODE, TopicPartition
+from kafkapy.core.time import Instant
+from kafkapy.kraft.image.topics import PartitionState
+from kafkapy.log.append import AppendInfo, Origin
+from kafkapy.log.partition_log import PartitionLog
+from kafkapy.log.producers.guards import VerificationGuard
+
+Acknowledge = Callable[[ErrorCode], None]
+
+
+class Watcher(Protocol):
+    """Something parked until this partition has more to read. `mark` is its own, one for each
+    partition that it watches."""
+
+    def on_more(self, mark: int, count_bytes: int) -> None: ...
+
+
+class Partition:
+    """What handlers ask and tell about one partition that lives on this node."""
+
+    __slots__ = (
+        "_acks",
+        "_disk_failed",
+        "_node_id",
+        "_offline",
+        "_unflushed",
+        "_unseen_bytes",
+        "isr",
+        "leader",
+        "leader_epoch",
+        "leader_epoch_start",
+        "log",
+        "partition_epoch",
+        "replicas",
+        "takes_plain_batches",
+        "topic_id",
+        "topic_partition",
+        "watchers",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: UUID,
+        node_id: int,
+        log: PartitionLog,
+        disk_failed: Callable[[DiskFailed], None],
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.log = log
+        self.leader: int = NO_NODE
+        self.leader_epoch = -1
+        self.leader_epoch_start = -1
+        self.partition_epoch = -1
+        self.replicas: tuple[int, ...] = ()
+        self.isr: tuple[int, ...] = ()
+        self.watchers: dict[Watcher, int] = {}  # with their marks
+        # Writing is all that an acknowledgement waits for, and the batches may be judged by
+        # log/plain_batch.py: kept up to date by `_changed`.
+        self.takes_plain_batches = False
+        self._node_id = node_id
+        self._disk_failed = disk_failed
+        self._offline = False
+        self._unseen_bytes = 0
+        # (end offset, order of arrival, acknowledge): answered when the watermark gets there.
+        self._acks: list[tuple[int, int, Acknowledge]] = []
+        # acks=1 where the topic wants the disk to have it first.
+        self._unflushed: list[tuple[int, Acknowledge]] = []
+
+    # --- role ---
+
+    @property
+    def is_leader(self) -> bool:
+        return self.leader == self._node_id and not self._offline
+
+    @property
+    def is_offline(self) -> bool:
+        return self._offline
+
+    @property
+    def is_internal(self) -> bool:
+        """Written by this node's own coordinators, not by clients."""
+        return self.topic_partition.topic in INTERNAL_TOPICS
+
+    def follow_metadata(self, state: PartitionState) -> bool:
+        """Take the role the metadata gives; True if this node's leadership has changed."""
+        if state.partition_epoch <= self.partition_epoch:
+            return False
+        was_leader, old_epoch = self.is_leader, self.leader_epoch
+        self.leader = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.partition_epoch = state.partition_epoch
+        self.replicas = tuple(state.replicas)
+        self.isr = tuple(state.isr)
+        self._changed()
+        if self.is_leader and old_epoch != self.leader_epoch:
+            # Even without data, the epoch starts here (FORMATS 7).
+            self.leader_epoch_start = self.log.log_end_offset
+            self.log.assign_epoch(self.leader_epoch, self.log.log_end_offset)
+        if not self.is_leader:
+            self._fail_acks(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            self._wake(0)
+        else:
+            self._count_appended()
+        return was_leader != self.is_leader or old_epoch != self.leader_epoch
+
+    def go_offline(self) -> None:
+        """Its log directory failed: nothing is acknowledged any more, readers are told."""
+        self._offline = True
+        self._changed()
+        self._fail_acks(ErrorCode.KAFKA_STORAGE_ERROR)
+        self._wake(0)
+
+    def retire(self) -> None:
+        """The topic was deleted, or this node is no replica any more."""
+        self.leader = NO_NODE
+        self._changed()
+        self._fail_acks(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self._wake(0)
+
+    def check_leader(self, current_leader_epoch: int = -1) -> None:
+        """Refuse unless this node leads the partition in the epoch the client knows."""
+        if self._offline:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR)
+        self.check_epoch(current_leader_epoch)
+        if self.leader != self._node_id:
+            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def check_epoch(self, current_leader_epoch: int) -> None:
+        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+            return
+        if current_leader_epoch < self.leader_epoch:
+            raise Refused(ErrorCode.FENCED_LEADER_EPOCH)
+        raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH)
+
+    # --- append ---
+
+    def append(
+        self,
+        records: memoryview,
+        *,
+        origin: Origin = Origin.CLIENT,
+        needs_all: bool = False,
+        transaction_version: int = 0,
+        guard: VerificationGuard | None = None,
+    ) -> AppendInfo:
+        """Append as leader. Follow with `when_durable` or `when_committed` to acknowledge."""
+        if needs_all and len(self.isr) < self.min_insync_replicas:
+            raise Refused(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"The size of the current ISR {list(self.isr)} is insufficient to satisfy the "
+                f"min.isr requirement of {self.min_insync_replicas} for partition "
+                f"{self.topic_partition}",
+            )
+        log = self.log
+        info = log.append_as_leader(
+            records,
+            leader_epoch=self.leader_epoch,
+            origin=origin,
+            transaction_version=transaction_version,
+            guard=guard,
+        )
+        if not info.is_duplicate:
+            self._unseen_bytes += len(records)
+        self._count_appended()
+        return info
+
+    def append_plain(
+        self, batch: memoryview, now: Instant, *, may_be_transactional: bool = False
+    ) -> int | None:
+        """One batch of the plain kind, acknowledged as soon as it is written whatever `acks`
+        is: the offset it got. None, and nothing is appended, where `append` has more to do.
+        `may_be_transactional`: the request names a transaction."""
+        if not self.takes_plain_batches:
+            return None
+        log = self.log
+        base_offset = log.append_plain(
+            batch, self.leader_epoch, now, may_be_transactional=may_be_transactional
+        )
+        if base_offset is not None:
+            log.advance_high_watermark(log.log_end_offset)
+            if self.watchers:
+                self._wake(len(batch))
+        return base_offset
+
+    def when_committed(self, end_offset: int, then: Acknowledge) -> None:
+        """acks=all: `then` once every in-sync replica has everything below `end_offset`."""
+        if self.log.high_watermark >= end_offset:
+            then(self._committed_code())
+        else:
+            insort(self._acks, (end_offset, len(self._acks), then), key=lambda ack: ack[:2])
+
+    def when_durable(self, end_offset: int, then: Acknowledge) -> None:
+        """acks=1: at once, unless the topic wants the disk to have it first."""
+        if self.log.needs_flush_before_ack and self.log.flushed_offset < end_offset:
+            # It has been asked for; one serves all that arrived meanwhile.
+            self._unflushed.append((end_offset, then))
+        else:
+            then(ErrorCode.NONE)
+
+    def forget_ack(self, then: Acknowledge) -> None:
+        """The request's time is up; nobody waits for this acknowledgement any more."""
+        self._unflushed = [waiting for waiting in self._unflushed if waiting[1] is not then]
+        self._acks = [ack for ack in self._acks if ack[2] is not then]
+
+    @property
+    def min_insync_replicas(self) -> int:
+        """A topic with fewer replicas than it demands in sync is still writable (KIP-966)."""
+        return max(1, min(self.log.config.min_insync_replicas, len(self.replicas)))
+
+    def use(self, log: PartitionLog) -> None:
+        """The same records in another directory: what those files still had to do for the
+        acknowledgements that wait, these do."""
+        self.log = log
+        self._changed()
+        if self.is_leader:
+            self._count_appended()
+
+    def reconfigured(self) -> None:
+        """The topic's settings have changed: perhaps now the disk must have it first, or
+        need not."""
+        self._changed()
+        if self.is_leader:
+            self._count_appended()
+
+    def _changed(self) -> None:
+        """The role, the log or its settings."""
+        self.takes_plain_batches = (
+            self.is_leader
+            and not self.is_internal
+            and self.isr == (self._node_id,)
+            and self.min_insync_replicas == 1
+            and self.log.config.takes_plain_batches
+        )
+
+    # --- the high watermark ---
+
+    def _count_appended(self) -> None:
+        """What is in the log counts, as soon as it is as durable as the topic demands; that
+        may be the work of a process that was killed before its flush."""
+        log = self.log
+        if log.needs_flush_before_ack:
+            log.flush(partial(self._on_flushed, log))
+        else:
+            self._advance_high_watermark()
+
+    def _on_flushed(self, log: PartitionLog, failed: DiskFailed | None) -> None:
+        if failed is None:
+            flushed_offset = self.log.flushed_offset
+            waiting, self._unflushed = self._unflushed, []
+            for end_offset, then in waiting:
+                if end_offset <= flushed_offset:
+                    then(ErrorCode.NONE)
+                else:
+                    self._unflushed.append((end_offset, then))
+            self._advance_high_watermark()
+        elif not log.is_closed:  # deleted or moved meanwhile, it has nothing to lose
+            # Never tried again: the kernel may have dropped what it could not write.
+            self._disk_failed(failed)
+
+    def _advance_high_watermark(self) -> None:
+        if self.isr != (self._node_id,) or len(self.isr) < self.min_insync_replicas:
+            return
+        log = self.log
+        end = log.flushed_offset if log.needs_flush_before_ack else log.log_end_offset
+        if end > log.high_watermark:
+            log.advance_high_watermark(end)
+            if self._acks:
+                self._acknowledge_up_to(end)
+            if self.watchers:
+                self._wake(self._unseen_bytes)
+            self._unseen_bytes = 0
+
+    def _acknowledge_up_to(self, high_watermark: int) -> None:
+        acks = self._acks
+        done = 0
+        while done < len(acks) and acks[done][0] <= high_watermark:
+            done += 1
+        ready, self._acks = acks[:done], acks[done:]
+        code = self._committed_code()
+        for _, _, then in ready:
+            then(code)
+
+    def _committed_code(self) -> ErrorCode:
+        if len(self.isr) < self.min_insync_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    def _fail_acks(self, code: ErrorCode) -> None:
+        acks, self._acks = self._acks, []
+        unflushed, self._unflushed = self._unflushed, []
+        for _, _, then in acks:
+            then(code)
+        for _, then in unflushed:
+            then(code)
+
+    def _wake(self, count_bytes: int) -> None:
+        for watcher, mark in tuple(self.watchers.items()):
+            watcher.on_more(mark, count_bytes)

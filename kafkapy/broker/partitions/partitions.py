@@ -1,0 +1,248 @@
+"""Every partition that lives on this node, kept in step with the metadata image.
+
+    image delta --> create or delete logs, take or give up leadership --> on_leadership
+                                                                  \\-> on_followed (topic)
+
+Files are made and put aside in the order of the metadata, some at a time: thousands of
+partitions that come or go together hold up nobody else's request. Whoever asks for one that
+is still to come is told to try again, as one is by a broker that has yet to hear of it.
+
+Lookups tell apart what clients must be told apart: a topic that does not exist, one whose
+id is unknown, and one that exists but is led elsewhere.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.core.seams import Clock
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.image.topics import Topic
+from kafkapy.log.config import LogConfig
+from kafkapy.log.directories.all_logs import LogDirectories
+
+# What is done of the backlog in one go, and what its steps cost: about 10 us each.
+_SLICE_COST: Final = 400
+_FILES_COST: Final = 80
+_ROLE_COST: Final = 2
+
+
+class Partitions:
+    """The registry. `on_leadership` listeners hear (partition, is_leader) after a change;
+    `on_followed` hears of each topic whose partitions all are what the metadata says."""
+
+    def __init__(
+        self,
+        node_id: int,
+        clock: Clock,
+        image: Callable[[], MetadataImage],
+        logs: LogDirectories,
+        config_for: Callable[[str], LogConfig],
+        disk_failed: Callable[[DiskFailed], None],
+    ) -> None:
+        self._node_id = node_id
+        self._clock = clock
+        self._current_image = image
+        self._logs = logs
+        self._config_for = config_for
+        self._disk_failed = disk_failed
+        self._by_name: dict[tuple[str, int], Partition] = {}
+        self._by_id: dict[tuple[UUID, int], Partition] = {}
+        self.on_leadership: list[Callable[[Partition, bool], None]] = []
+        self.on_deleted: list[Callable[[TopicPartition], None]] = []
+        self.on_followed: Callable[[UUID], None] = _nobody_listens
+        # Steps in the order of the metadata; each returns what it cost.
+        self._backlog: deque[Callable[[], int]] = deque()
+        self._is_working = False
+        self._pending: dict[UUID, int] = {}  # topic -> how often it is in the backlog
+
+    @property
+    def _image(self) -> MetadataImage:
+        return self._current_image()
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(self._by_name.values())
+
+    def get(self, topic: str, index: int) -> Partition | None:
+        return self._by_name.get((topic, index))
+
+    # --- lookups for handlers ---
+
+    def find(self, name: str | None, topic_id: UUID | None, index: int) -> Partition | None:
+        if name is not None:
+            return self._by_name.get((name, index))
+        return None if topic_id is None else self._by_id.get((topic_id, index))
+
+    def find_to_write(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+        partition = self.find(name, topic_id, index)
+        if partition is None:
+            raise self._not_here(name, topic_id, index)
+        return partition
+
+    def find_to_read(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+        return self.find_to_write(name, topic_id, index)
+
+    def current_leader(
+        self, name: str | None, topic_id: UUID | None, index: int
+    ) -> tuple[int, int] | None:
+        """(leader, epoch) by the metadata, for the hints of KIP-951."""
+        if name is not None:
+            state = self._image.partition_by_name(name, index)
+        else:
+            state = None if topic_id is None else self._image.partition(topic_id, index)
+        return None if state is None else (state.leader, state.leader_epoch)
+
+    def _not_here(self, name: str | None, topic_id: UUID | None, index: int) -> Refused:
+        if name is None and topic_id not in self._image.topics_by_id:
+            return Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+        if self.current_leader(name, topic_id, index) is None:
+            return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        topic_name = self._image.topics_by_id[topic_id].name if topic_id is not None else name
+        assert topic_name is not None, "its id is known, so its name is"
+        if self._logs.is_offline(TopicPartition(topic_name, index)):
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR)
+        return Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    # --- following the metadata ---
+
+    def follow(self, delta: Delta) -> None:
+        """Make this node's logs and roles what the image says now, or soon."""
+        for topic in delta.topics_deleted.values():
+            for index in topic.partitions:
+                self._delete(topic, index)
+        for topic_id, touched in delta.partitions.items():
+            self._backlog.extend([partial(self._follow_newest, topic_id, one) for one in touched])
+            self._backlog.append(partial(self._followed, topic_id))
+            self._pending[topic_id] = self._pending.get(topic_id, 0) + 1
+        if not self._is_working:
+            self._is_working = True
+            self._work()
+
+    def follow_all(self) -> None:
+        """At start: every partition of the image that lives here."""
+        for topic in self._image.topics_by_name.values():
+            for index in topic.partitions:
+                self._follow_partition(topic, index)
+
+    def is_followed(self, topic_id: UUID) -> bool:
+        """Whether all partitions of a topic are what the metadata says."""
+        return topic_id in self._image.topics_by_id and topic_id not in self._pending
+
+    def close(self) -> None:
+        """What is still to be done is done by the next start."""
+        self._backlog.clear()
+
+    def _work(self) -> None:
+        left = _SLICE_COST
+        while self._backlog:
+            if left <= 0:
+                self._clock.call_soon(self._work)
+                return
+            left -= self._backlog.popleft()()
+        self._is_working = False
+
+    def _follow_newest(self, topic_id: UUID, index: int) -> int:
+        """As the metadata has it by now: the topic may have gone meanwhile."""
+        topic = self._image.topics_by_id.get(topic_id)
+        if topic is None or index not in topic.partitions:
+            return 0
+        is_known = (topic.name, index) in self._by_name
+        self._follow_partition(topic, index)
+        return _ROLE_COST if is_known else _FILES_COST
+
+    def _followed(self, topic_id: UUID) -> int:
+        self._pending[topic_id] -= 1
+        if not self._pending[topic_id]:
+            del self._pending[topic_id]
+            self.on_followed(topic_id)
+        return 0
+
+    def reconfigure(self, topic: str | None) -> None:
+        """A topic's settings (None: every topic's) have changed: they act at once."""
+        if topic is None:
+            topics = list(self._image.topics_by_name.values())
+        else:
+            found = self._image.topics_by_name.get(topic)
+            topics = [] if found is None else [found]
+        for one in topics:
+            config = self._config_for(one.name)
+            for index in one.partitions:
+                partition = self._by_name.get((one.name, index))
+                if partition is not None:
+                    self._logs.reconfigure(partition.topic_partition, config)
+                    partition.reconfigured()
+
+    def _follow_partition(self, topic: Topic, index: int) -> None:
+        state = topic.partitions[index]
+        key = (topic.name, index)
+        partition = self._by_name.get(key)
+        if self._node_id not in state.replicas:
+            if partition is not None:
+                self._delete(topic, index)
+            return
+        if partition is None:
+            partition = self._create(topic, index)
+            if partition is None:
+                return
+        if partition.follow_metadata(state):
+            for heard in self.on_leadership:
+                heard(partition, partition.is_leader)
+
+    def _create(self, topic: Topic, index: int) -> Partition | None:
+        topic_partition = TopicPartition(topic.name, index)
+        try:
+            log = self._logs.get_or_create(topic_partition, topic.id, self._config_for(topic.name))
+        except DiskFailed:
+            return None  # the directory has gone offline and says so itself
+        partition = Partition(topic_partition, topic.id, self._node_id, log, self._disk_failed)
+        self._by_name[topic_partition] = partition
+        self._by_id[topic.id, index] = partition
+        return partition
+
+    def _delete(self, topic: Topic, index: int) -> None:
+        partition = self._by_name.pop((topic.name, index), None)
+        if partition is None:
+            return
+        del self._by_id[topic.id, index]
+        was_leader = partition.is_leader
+        partition.retire()
+        if was_leader:
+            for heard in self.on_leadership:
+                heard(partition, False)
+        for deleted in self.on_deleted:
+            deleted(partition.topic_partition)
+        self._backlog.append(partial(self._put_aside, partition.topic_partition))
+
+    def _put_aside(self, topic_partition: TopicPartition) -> int:
+        with suppress(DiskFailed):  # the directory has gone offline and says so itself
+            self._logs.delete(topic_partition)
+        return _FILES_COST
+
+    def directory_failed(self, directory: str) -> list[Partition]:
+        """Everything in `directory` is gone until the node restarts with a good disk."""
+        lost = [
+            one
+            for one in self._by_name.values()
+            if one.log.directory.rpartition("/")[0] == directory
+        ]
+        for partition in lost:
+            was_leader = partition.is_leader
+            partition.go_offline()
+            if was_leader:
+                for heard in self.on_leadership:
+                    heard(partition, False)
+        return lost
+
+
+def _nobody_listens(_: UUID) -> None:
+    pass

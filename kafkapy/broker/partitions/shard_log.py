@@ -1,0 +1,60 @@
+"""A Partition narrowed to what a coordinator's shard needs of it (coordinator/shard_log.py)."""
+
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.coordinator.shard_log import Committed
+from kafkapy.core.errors import ErrorCode
+from kafkapy.log.append import Origin
+from kafkapy.log.producers.guards import VerificationGuard
+from kafkapy.protocol.batch import read_header
+
+
+class PartitionShardLog:
+    """The shard appends as the coordinator: no sequences are checked, epochs are."""
+
+    def __init__(self, partition: Partition) -> None:
+        self._partition = partition
+
+    @property
+    def start_offset(self) -> int:
+        return self._partition.log.log_start_offset
+
+    @property
+    def end_offset(self) -> int:
+        return self._partition.log.log_end_offset
+
+    def append(self, batch: bytes, *, transaction_version: int = 0) -> int:
+        self._partition.check_leader()
+        info = self._partition.append(
+            memoryview(batch),
+            origin=Origin.COORDINATOR,
+            needs_all=True,
+            transaction_version=transaction_version,
+            guard=self._guard(batch),
+        )
+        return info.last_offset + 1
+
+    def _guard(self, batch: bytes) -> VerificationGuard | None:
+        """Offsets in a transaction come here once their transaction was verified: the guard
+        is the one standing, and gone if a marker came in between (KIP-890)."""
+        header = read_header(batch)
+        if not header.is_transactional or header.is_control:
+            return None
+        entry = self._partition.log.producers.verifications.get(header.producer_id)
+        return None if entry is None else entry.guard
+
+    def when_committed(self, end_offset: int, then: Committed) -> None:
+        def acknowledged(code: ErrorCode) -> None:
+            # Too few in sync by now is what a producer with acks=all wants to hear. The
+            # watermark has passed all the same: the coordinator goes on.
+            is_committed = code in (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+            then(None if is_committed else code)
+
+        self._partition.when_committed(end_offset, acknowledged)
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        log = self._partition.log
+        found = log.read(offset, max_bytes, upper=log.log_end_offset, min_one_batch=True)
+        data = b"".join(one.read() for one in found.slices)
+        for one in found.slices:
+            one.release()
+        return data

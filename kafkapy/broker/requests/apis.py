@@ -1,0 +1,171 @@
+"""THE table: every API that is served, its versions, where, and what it asks for.
+
+ApiVersions, dispatch, the authorizer, docs/COMPAT.md and metric names are made from it,
+so nothing can be advertised that is not served. Versions are those of Apache Kafka 4.3.1.
+Handlers are found by name: a start needs none of them, and most nodes need few.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.core.data import dataclass
+from kafkapy.protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node.node import Node
+
+_HANDLERS: Final = "kafkapy.broker.handlers"
+
+Handle = Callable[["Node", Call], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    key: ApiKey
+    min_version: int
+    max_version: int
+    permission: str
+    on_broker: bool = True
+    on_controller: bool = False
+    # What ApiVersions says the minimum is, where it is not the truth (KAFKA-18659).
+    advertised_min_version: int | None = None
+
+    @property
+    def handle(self) -> Handle:
+        """Of the module in handlers/ that has the API's name, imported at its first request."""
+        return _handle(int(self.key))
+
+
+@cache
+def _handle(key: int) -> Handle:
+    name = next(one.name for one in ApiKey if one == key)
+    handle: Handle = import_module(f"{_HANDLERS}.{name.lower()}").handle
+    return handle
+
+
+def _row(key: ApiKey, versions: tuple[int, int], permission: str, **where: Any) -> Api:
+    return Api(key, versions[0], versions[1], permission, **where)
+
+
+_BOTH = {"on_controller": True}
+_CONTROLLER = {"on_broker": False, "on_controller": True}
+
+K = ApiKey
+APIS: tuple[Api, ...] = (
+    _row(K.PRODUCE, (3, 13), "WRITE on Topic", advertised_min_version=0),
+    _row(K.FETCH, (4, 18), "READ on Topic"),
+    _row(K.LIST_OFFSETS, (1, 11), "DESCRIBE on Topic"),
+    _row(K.METADATA, (0, 13), "DESCRIBE on Topic"),
+    _row(K.OFFSET_COMMIT, (2, 10), "READ on Group and Topic"),
+    _row(K.OFFSET_FETCH, (1, 10), "DESCRIBE on Group and Topic"),
+    _row(K.FIND_COORDINATOR, (0, 6), "DESCRIBE on Group or TransactionalId"),
+    _row(K.JOIN_GROUP, (0, 9), "READ on Group"),
+    _row(K.HEARTBEAT, (0, 4), "READ on Group"),
+    _row(K.LEAVE_GROUP, (0, 5), "READ on Group"),
+    _row(K.SYNC_GROUP, (0, 5), "READ on Group"),
+    _row(K.DESCRIBE_GROUPS, (0, 6), "DESCRIBE on Group"),
+    _row(K.LIST_GROUPS, (0, 5), "DESCRIBE on Cluster or Group"),
+    _row(K.API_VERSIONS, (0, 4), "none", **_BOTH),
+    _row(K.CREATE_TOPICS, (2, 7), "CREATE on Cluster or Topic", **_BOTH),
+    _row(K.DELETE_TOPICS, (1, 6), "DELETE on Topic", **_BOTH),
+    _row(K.DELETE_RECORDS, (0, 2), "DELETE on Topic"),
+    _row(
+        K.INIT_PRODUCER_ID,
+        (0, 5),
+        "IDEMPOTENT_WRITE on Cluster, or WRITE on TransactionalId or any Topic",
+    ),
+    _row(K.OFFSET_FOR_LEADER_EPOCH, (2, 4), "DESCRIBE on Topic"),
+    _row(K.ADD_PARTITIONS_TO_TXN, (0, 5), "WRITE on TransactionalId and Topic"),
+    _row(K.ADD_OFFSETS_TO_TXN, (0, 4), "WRITE on TransactionalId, READ on Group"),
+    _row(K.END_TXN, (0, 5), "WRITE on TransactionalId"),
+    _row(K.WRITE_TXN_MARKERS, (1, 2), "ALTER or CLUSTER_ACTION on Cluster"),
+    _row(
+        K.TXN_OFFSET_COMMIT,
+        (0, 5),
+        "WRITE on TransactionalId, READ on Group and Topic",
+    ),
+    _row(
+        K.DESCRIBE_CONFIGS,
+        (1, 4),
+        "DESCRIBE_CONFIGS on Cluster, Topic or Group",
+        **_BOTH,
+    ),
+    _row(K.ALTER_CONFIGS, (0, 2), "ALTER_CONFIGS on Cluster, Topic or Group", **_BOTH),
+    _row(K.ALTER_REPLICA_LOG_DIRS, (1, 2), "ALTER on Cluster"),
+    _row(K.DESCRIBE_LOG_DIRS, (1, 5), "DESCRIBE on Cluster"),
+    _row(K.CREATE_PARTITIONS, (0, 3), "ALTER on Topic", **_BOTH),
+    _row(K.DELETE_GROUPS, (0, 2), "DELETE on Group"),
+    _row(K.ELECT_LEADERS, (0, 2), "ALTER on Cluster", **_BOTH),
+    _row(
+        K.INCREMENTAL_ALTER_CONFIGS,
+        (0, 1),
+        "ALTER_CONFIGS on Cluster, Topic or Group",
+        **_BOTH,
+    ),
+    _row(
+        K.ALTER_PARTITION_REASSIGNMENTS,
+        (0, 1),
+        "ALTER on Cluster",
+        **_BOTH,
+    ),
+    _row(
+        K.LIST_PARTITION_REASSIGNMENTS,
+        (0, 0),
+        "DESCRIBE on Cluster",
+        **_BOTH,
+    ),
+    _row(K.OFFSET_DELETE, (0, 0), "DELETE on Group, READ on Topic"),
+    _row(K.DESCRIBE_QUORUM, (0, 2), "DESCRIBE on Cluster", **_BOTH),
+    _row(K.ALTER_PARTITION, (2, 3), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
+    _row(K.UPDATE_FEATURES, (0, 2), "ALTER on Cluster", **_BOTH),
+    _row(K.DESCRIBE_CLUSTER, (0, 2), "none", **_BOTH),
+    _row(K.DESCRIBE_PRODUCERS, (0, 0), "READ on Topic"),
+    _row(
+        K.BROKER_REGISTRATION,
+        (0, 4),
+        "CLUSTER_ACTION on Cluster",
+        **_CONTROLLER,
+    ),
+    _row(K.BROKER_HEARTBEAT, (0, 2), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
+    _row(K.UNREGISTER_BROKER, (0, 0), "ALTER on Cluster", **_BOTH),
+    _row(K.DESCRIBE_TRANSACTIONS, (0, 0), "DESCRIBE on TransactionalId"),
+    _row(K.LIST_TRANSACTIONS, (0, 2), "DESCRIBE on TransactionalId"),
+    _row(
+        K.ALLOCATE_PRODUCER_IDS,
+        (0, 0),
+        "CLUSTER_ACTION on Cluster",
+        **_CONTROLLER,
+    ),
+    _row(K.CONSUMER_GROUP_HEARTBEAT, (0, 1), "READ on Group"),
+    _row(K.CONSUMER_GROUP_DESCRIBE, (0, 1), "DESCRIBE on Group"),
+    _row(
+        K.CONTROLLER_REGISTRATION,
+        (0, 0),
+        "CLUSTER_ACTION on Cluster",
+        **_CONTROLLER,
+    ),
+    _row(
+        K.ASSIGN_REPLICAS_TO_DIRS,
+        (0, 0),
+        "CLUSTER_ACTION on Cluster",
+        **_CONTROLLER,
+    ),
+    _row(K.LIST_CONFIG_RESOURCES, (0, 1), "DESCRIBE_CONFIGS on Cluster"),
+    _row(K.DESCRIBE_TOPIC_PARTITIONS, (0, 0), "DESCRIBE on Topic"),
+)
+
+_ON_BROKER = {int(api.key): api for api in APIS if api.on_broker}
+_ON_CONTROLLER = {int(api.key): api for api in APIS if api.on_controller}
+
+
+def find_api(api_key: int, *, is_controller: bool) -> Api | None:
+    return (_ON_CONTROLLER if is_controller else _ON_BROKER).get(api_key)
+
+
+def apis_on(*, is_controller: bool) -> tuple[Api, ...]:
+    """In order of their keys."""
+    table = _ON_CONTROLLER if is_controller else _ON_BROKER
+    return tuple(table[key] for key in sorted(table))

@@ -1,0 +1,123 @@
+"""From a frame to an answer, and from an answer to bytes.
+
+The only place that knows about headers, unknown keys and versions, and the only one that
+turns `Refused` into an error code. What closes a connection comes out as `Hangup` (we
+close, as Kafka does) or `Corrupt` (the bytes are nonsense).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from traceback import format_exc
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
+
+from kafkapy.broker.produce.lanes import learn
+from kafkapy.broker.requests.apis import Api, find_api
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.fetch_request import decode_fetch_request
+from kafkapy.protocol.framing import RequestHeader, frame, read_request_header, response_head
+from kafkapy.protocol.kio_schemas import load_response_schema
+from kafkapy.protocol.messages import decode_request, encode_response
+from kafkapy.protocol.produce_request import decode_produce_request
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node.node import Node
+
+_PRODUCE: Final = ApiKey.PRODUCE.value
+
+
+def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answer]:
+    """Decode one request (without its size prefix) and hand it to its handler."""
+    if request[1] == _PRODUCE and peer.lanes is not None:
+        served = peer.lanes.serve(node, request)
+        if served is not None:
+            return served
+    header, body_at = read_request_header(request)
+    api = find_api(header.api_key, is_controller=peer.is_controller_listener)
+    if api is None:
+        raise Hangup(f"api key {header.api_key} is not served on listener {peer.listener}")
+    call = Call(
+        header.api_key,
+        header.api_version,
+        header.correlation_id,
+        header.client_id,
+        None,
+        peer,
+        node.clock.now(),
+    )
+    if not api.min_version <= header.api_version <= api.max_version:
+        return _wrong_version(node, api, call, header)
+    body = request[body_at:]
+    if header.api_key == ApiKey.PRODUCE:
+        call.body = decode_produce_request(header.api_version, body)
+        learn(node, request, body_at, call)
+    elif header.api_key == ApiKey.FETCH:
+        call.body = decode_fetch_request(header.api_version, body)
+    else:
+        call.body = decode_request(header.api_key, header.api_version, body)
+    try:
+        return call, api.handle(node, call)
+    except Refused as refused:
+        return call, refusal(call, refused)
+    except Exception as bug:
+        # Ours, not the client's: say so with all there is, and give up this connection
+        # only. What a stranger sends must not stop the node (docs/decisions/0004).
+        node.journal.error("bug", api=api.key.name, version=call.version, trace=format_exc())
+        raise Hangup(f"a bug of kafkapy in {api.key.name}: {bug!r}") from bug
+
+
+def encode(call: Call, answer: Resolved) -> Sequence[Part]:
+    """The bytes of a resolved answer; no bytes for None."""
+    if isinstance(answer, Encoded):
+        return answer.parts
+    if answer is None:
+        return ()
+    if isinstance(answer, Hangup):
+        raise answer
+    head = response_head(call.api_key, call.version, call.correlation_id)
+    return (frame(head, encode_response(call.api_key, call.version, answer)),)
+
+
+def refusal(call: Call, refused: Refused) -> Mapping[str, Any]:
+    """A whole request refused: its code (and sentence) in the response's own error field."""
+    fields = dict(_empty_response(call.api_key, call.version))
+    if "error_code" not in fields:
+        raise Hangup(str(refused)) from refused
+    fields["error_code"] = refused.code
+    if "error_message" in fields:
+        fields["error_message"] = refused.message
+    return fields
+
+
+def _wrong_version(
+    node: "Node", api: Api, call: Call, header: RequestHeader
+) -> tuple[Call, Answer]:
+    if header.api_key != ApiKey.API_VERSIONS:
+        raise Hangup(f"{api.key.name} version {header.api_version} is not served")
+    # A client that does not know our versions must be able to read this: v0, with error 35.
+    call.version = 0
+    rows = [{"api_key": api.key, "min_version": api.min_version, "max_version": api.max_version}]
+    return call, {"error_code": ErrorCode.UNSUPPORTED_VERSION, "api_keys": rows}
+
+
+@cache
+def _empty_response(api_key: int, version: int) -> Mapping[str, Any]:
+    """Every field of a response, arrays empty and the rest absent-like."""
+    from dataclasses import MISSING, fields
+
+    empty: dict[str, Any] = {}
+    for field in fields(load_response_schema(api_key, version)):
+        nullable = NoneType in get_args(field.type)
+        if field.default is not MISSING and "tag" in field.metadata:
+            continue
+        if get_origin(field.type) is tuple:
+            empty[field.name] = ()
+        elif nullable:
+            empty[field.name] = None
+        elif field.metadata.get("kafka_type") == "string":
+            empty[field.name] = ""
+        elif field.name == "error_code" or field.default is MISSING:
+            empty[field.name] = 0
+    return empty

@@ -1,0 +1,97 @@
+"""One request on its way through the broker, and the four shapes of an answer.
+
+    frame --> Call --> handler --> Answer
+                                     dict      encoded by the schema of (api, version)
+                                     Encoded   packed by hand: bytes and file slices
+                                     Later     not yet; resolved by whatever it waits for
+                                     None      no response at all (Produce with acks=0)
+
+Answers leave a connection in the order of its requests, however late one of them is.
+A handler must not keep `body` views of the frame after it returned: the buffer is reused.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkapy.core.data import dataclass
+from kafkapy.core.seams import FileSlice
+from kafkapy.core.time import Instant
+
+if TYPE_CHECKING:
+    from kafkapy.broker.produce.lanes import ProduceLanes
+
+Part = bytes | FileSlice
+
+
+class Encoded:
+    """A whole response frame, size prefix included, ready to be sent."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = parts
+
+
+class Later:
+    """An answer that something else will give. Resolved once; a second time is a bug."""
+
+    __slots__ = ("_then", "answer", "is_resolved")
+
+    def __init__(self) -> None:
+        self.is_resolved = False
+        self.answer: Resolved = None
+        self._then: Callable[[Later], None] | None = None
+
+    def resolve(self, answer: "Resolved") -> None:
+        assert not self.is_resolved, ("answered twice", self.answer, answer)
+        self.is_resolved = True
+        self.answer = answer
+        if self._then is not None:
+            self._then(self)
+
+    def when_resolved(self, then: "Callable[[Later], None]") -> None:
+        """One listener: `then` is called with this Later, at once if it is resolved."""
+        assert self._then is None, "a Later has one listener"
+        self._then = then
+        if self.is_resolved:
+            then(self)
+
+
+class Hangup(Exception):
+    """Close the connection without an answer, as Kafka does here; the log says why."""
+
+
+Fields = Mapping[str, Any]
+Resolved = Fields | Encoded | Hangup | None
+Answer = Resolved | Later
+
+NO_CLIENT: Final = "unknown"
+
+
+@dataclass(slots=True, eq=False)
+class Peer:
+    """Who is at the other end of a connection, as far as handlers may know."""
+
+    listener: str
+    host: str
+    principal: str = "User:ANONYMOUS"
+    software_name: str = NO_CLIENT
+    software_version: str = NO_CLIENT
+    is_controller_listener: bool = False
+    on_close: list[Callable[[], None]] = field(default_factory=list)
+    # What Produce has seen of this connection (broker/produce/lanes.py); None before the first.
+    lanes: "ProduceLanes | None" = None
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One decoded request. `body` is kio's request object for (api_key, version)."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    body: Any
+    peer: Peer
+    received: Instant

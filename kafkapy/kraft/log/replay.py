@@ -1,0 +1,141 @@
+"""What is committed becomes the image: in order, once, a slice at a time.
+
+    log:  ... | batch | batch | batch |   uncommitted
+                      ^ next_offset   ^ high watermark
+
+Nothing here may hold up the loop for long: after some records the rest waits for its next
+turn (`Clock.call_soon`). Batches that this node appended itself are still at hand as
+objects and are not decoded again. Subscribers hear of every batch that changed something,
+and of everything that was there at the start as one delta.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from kafkapy.core.seams import Clock
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.log.metadata_log import Batch, MetadataLog
+from kafkapy.kraft.records.metadata import MetadataRecord
+from kafkapy.kraft.slices import RECORDS_PER_SLICE
+
+OnDelta = Callable[[MetadataImage, Delta], None]
+
+
+class Appended(NamedTuple):
+    """A batch this node appended as leader; no records: a control batch."""
+
+    base_offset: int
+    next_offset: int
+    epoch: int
+    timestamp: int
+    size: int
+    records: Sequence[MetadataRecord]
+
+
+class Replay:
+    """`applied` is called after every batch, with the offset behind it and its size; what it
+    finds in the image has been told to the subscribers."""
+
+    def __init__(self, log: MetadataLog, clock: Clock, applied: Callable[[int, int], None]) -> None:
+        self.image = MetadataImage()
+        self.next_offset = 0
+        self.is_loaded = False
+        self._log = log
+        self._clock = clock
+        self._applied = applied
+        self._subscribers: list[OnDelta] = []
+        self._appended: deque[Appended] = deque()
+        self._upper = 0
+        self._delta = Delta()
+        self._reader: Iterator[Batch] = iter(())
+        self._is_running = False
+        self._is_stopped = False
+
+    def subscribe(self, on_delta: OnDelta) -> None:
+        self._subscribers.append(on_delta)
+
+    def start_at(self, image: MetadataImage, next_offset: int, delta: Delta) -> None:
+        """From a snapshot; `delta` is what it changed. The image stays the same object."""
+        self.image.become(image)
+        self.next_offset = next_offset
+        self._delta = delta
+        self._reader = iter(())
+        self._appended.clear()
+        if self.is_loaded:
+            self._publish()
+
+    def appended(self, batch: Appended) -> None:
+        self._appended.append(batch)
+
+    def forget_appended(self) -> None:
+        """This node leads no more: what it appended may not be what gets committed."""
+        self._appended.clear()
+
+    def advance(self, high_watermark: int) -> None:
+        """Everything before `high_watermark` is committed."""
+        self._upper = max(self._upper, high_watermark)
+        if not self._is_running:
+            self._is_running = True
+            self._run()
+
+    def stop(self) -> None:
+        self._is_stopped = True
+
+    def _run(self) -> None:
+        left = RECORDS_PER_SLICE
+        while self.next_offset < self._upper and left > 0 and not self._is_stopped:
+            left -= self._apply_next()
+        if self._is_stopped:
+            return
+        if self.next_offset < self._upper:
+            self._clock.call_soon(self._run)
+            return
+        self._is_running = False
+        if not self.is_loaded:
+            self.is_loaded = True
+            self._publish()
+            self._applied(self.next_offset, 0)
+
+    def _apply_next(self) -> int:
+        """One batch; how many records that was."""
+        batch = self._next_batch()
+        image = self.image
+        for record in batch.records:
+            image.apply(record, self._delta)
+        self.next_offset = batch.next_offset
+        image.offset = batch.next_offset - 1
+        image.epoch = batch.epoch
+        image.timestamp = batch.timestamp
+        if self.is_loaded:
+            self._publish()
+        self._applied(batch.next_offset, batch.size)
+        return max(len(batch.records), 1)
+
+    def _next_batch(self) -> Appended:
+        while self._appended and self._appended[0].base_offset < self.next_offset:
+            self._appended.popleft()
+        if self._appended and self._appended[0].base_offset == self.next_offset:
+            self._reader = iter(())
+            return self._appended.popleft()
+        read = next(self._reader, None)
+        if read is None:
+            self._reader = self._log.batches(self.next_offset, self._upper)
+            read = next(self._reader)
+        header = read.header
+        return Appended(
+            header.base_offset,
+            header.next_offset,
+            header.leader_epoch,
+            header.max_timestamp,
+            header.size,
+            () if header.is_control else read.records(),
+        )
+
+    def _publish(self) -> None:
+        if self._delta.is_empty or self.image.is_in_transaction:
+            return
+        delta, self._delta = self._delta, Delta()
+        for on_delta in self._subscribers:
+            on_delta(self.image, delta)

@@ -1,0 +1,60 @@
+"""What members of groups were told and promised, and the judge of it.
+
+    hears     a member is told that it owns a partition, in an epoch (or generation)
+    commits   a commit was acknowledged            fetched   this is what is committed
+
+- In one epoch a partition is told to one member only.
+- A commit that was acknowledged is never taken back: what is fetched, and what is
+  acknowledged afterwards, is at least that.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kafkapy.core.ids import TopicPartition
+from kafkapy.sim.promises.partitions import BrokenPromise
+
+
+@dataclass(slots=True)
+class GroupFacts:
+    group: str
+    # What each living member believes to own now.
+    held: dict[str, frozenset[int]] = field(default_factory=dict)
+    commits: int = 0
+    _told: dict[tuple[int, int], str] = field(default_factory=dict)
+    _committed: dict[TopicPartition, int] = field(default_factory=dict)
+
+    def hears(self, member: str, epoch: int, partitions: Iterable[int]) -> None:
+        self.held[member] = frozenset(partitions)
+        for partition in self.held[member]:
+            owner = self._told.setdefault((epoch, partition), member)
+            if owner != member:
+                raise BrokenPromise(
+                    f"{self.group}: in epoch {epoch} partition {partition} was {owner}'s, "
+                    f"and now it is {member}'s"
+                )
+
+    def gives_up(self, member: str) -> None:
+        """It was fenced, left or is no more."""
+        self.held.pop(member, None)
+
+    def committed(self, partition: TopicPartition, offset: int) -> None:
+        """The commit of `offset` was acknowledged."""
+        self._at_least(partition, offset, "a commit was acknowledged of")
+        self._committed[partition] = offset
+        self.commits += 1
+
+    def fetched(self, partition: TopicPartition, offset: int) -> None:
+        self._at_least(partition, offset, "the committed offset is said to be")
+
+    def is_shared(self, partitions: int) -> bool:
+        """Everything is owned, and nothing twice."""
+        owned = sorted(number for numbers in self.held.values() for number in numbers)
+        return owned == list(range(partitions))
+
+    def _at_least(self, partition: TopicPartition, offset: int, what: str) -> None:
+        known = self._committed.get(partition, 0)
+        if offset < known:
+            raise BrokenPromise(
+                f"{self.group}: {what} {offset} in {partition}, and {known} was acknowledged"
+            )

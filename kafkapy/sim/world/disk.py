@@ -1,0 +1,398 @@
+"""A disk in memory that forgets and tears what was not flushed.
+
+Every file and every directory has a volatile and a durable image (`disk_image.py`):
+
+- File data: since the last flush a file was appended to and cut. After a crash it is the
+  old image, or the new one cut at any byte, or the new one with a hole of zeros.
+- Names: entries added, renamed and removed are kept in order per directory; a crash keeps
+  some first few of those not flushed. Flushing a file flushes its directory and that
+  one's parent, as `server/disk.py` does.
+
+Faults are asked for in advance: `fail(...)` the nth write or flush, `capacity` of the
+volume, or `on_write`, which is called before every change and flush and may raise
+`Interrupted`: the process or the machine dies there. `crash` is the machine's death,
+`kill` the process's: then all that was written is still there, flushed or not.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kafkapy.core.errors import DiskFailed
+from kafkapy.core.seams import Bytes, Callback, Flushed, Rng
+from kafkapy.core.time import Instant
+from kafkapy.sim.world.disk_image import Data, Directory, Image, Node, used_bytes
+
+
+class Interrupted(BaseException):
+    """Raised out of `on_write`: nothing happens any more, except that of an append (which
+    a process may die in the middle of) so many bytes got through."""
+
+    def __init__(self, where: str, appended: int = 0) -> None:
+        super().__init__(where)
+        self.appended = appended
+
+
+@dataclass(slots=True)
+class _Fault:
+    kind: str
+    in_path: str
+    countdown: int
+    cause: str
+
+
+class SimFileSlice:
+    """A range of a file; the file stays readable when it is deleted meanwhile."""
+
+    __slots__ = ("_data", "length", "position")
+
+    def __init__(self, data: Data, position: int, length: int) -> None:
+        self._data: Data | None = data
+        self.position = position
+        self.length = length
+
+    def read(self) -> bytes:
+        assert self._data is not None, "slice was released"
+        return bytes(self._data.volatile[self.position : self.position + self.length])
+
+    def release(self) -> None:
+        self._data = None
+
+
+class SimFile:
+    """See the seam `File`."""
+
+    def __init__(self, disk: "SimDisk", path: str, data: Data) -> None:
+        self._disk = disk
+        self.path = path
+        self._data = data
+        self._opens = 1
+
+    @property
+    def size(self) -> int:
+        return len(self._data.volatile)
+
+    def append(self, buffers: Sequence[Bytes]) -> None:
+        data = b"".join(buffers)
+        self._check_open()
+        try:
+            self._disk.changing("append", self.path, len(data))
+        except Interrupted as end:
+            self._data.volatile += data[: end.appended]
+            raise
+        self._data.volatile += data
+        self._data.modified_ms = self._disk.now()
+
+    def read(self, position: int, length: int) -> bytes:
+        self._check_open()
+        self._disk.touching("read", self.path)
+        return bytes(self._data.volatile[position : position + length])
+
+    def slice(self, position: int, length: int) -> SimFileSlice:
+        assert 0 <= position <= position + length <= self.size, (position, length, self.size)
+        self._check_open()
+        return SimFileSlice(self._data, position, length)
+
+    def truncate(self, size: int) -> None:
+        assert size <= self.size, f"{self.path} is {self.size} bytes, cannot cut to {size}"
+        self._check_open()
+        self._disk.changing("truncate", self.path)
+        del self._data.volatile[size:]
+        self._data.modified_ms = self._disk.now()
+
+    def flush(self, then: Flushed) -> None:
+        self._check_open()
+        image = self._data.image()
+        boot = self._disk.boots
+
+        def done() -> None:
+            if self._disk.boots == boot:
+                then(self._disk.flush_data(self.path, self._data, image))
+
+        self._disk.run_later(done)
+
+    def flush_now(self) -> None:
+        self._check_open()
+        error = self._disk.flush_data(self.path, self._data, self._data.image())
+        if error is not None:
+            raise error
+
+    def close(self) -> None:
+        self._opens -= 1
+        assert self._opens >= 0, f"{self.path} closed twice"
+        if self._opens == 0:
+            self._disk.forget(self)
+
+    def opened_again(self) -> "SimFile":
+        self._opens += 1
+        return self
+
+    @property
+    def data(self) -> Data:
+        return self._data
+
+    def _check_open(self) -> None:
+        assert self._opens > 0, f"{self.path} is closed"
+        assert self._disk.boot_of(self), f"{self.path} was opened before the crash"
+
+
+class SimDisk:
+    """See the seam `Disk`. `run_later` runs what worker threads finish; at once if None."""
+
+    def __init__(
+        self,
+        now: Callable[[], Instant] = lambda: Instant(0),
+        run_later: Callable[[Callback], object] | None = None,
+        capacity: int = 2**40,
+    ) -> None:
+        self.now = now
+        self.run_later: Callable[[Callback], object] = run_later or _at_once
+        self.capacity = capacity
+        self.boots = 0
+        self.flushes = 0
+        # (kind, path, bytes of an append or a write)
+        self.on_write: Callable[[str, str, int], None] | None = None
+        self._root = Directory()
+        self._files: dict[Data, SimFile] = {}
+        self._faults: list[_Fault] = []
+        self._locks: set[str] = set()
+        # Files to be replaced: the newest contents (None: overtaken), and who waits.
+        self._later: dict[str, tuple[bytes | None, list[Flushed]]] = {}
+        self._root.flush()
+
+    # Faults.
+
+    def fail(self, kind: str, *, in_path: str = "", nth: int = 1, cause: str = "I/O error") -> None:
+        """Let the nth `kind` (append, truncate, read, write_file, flush, rename, remove,
+        create, or any) under a path that contains `in_path` fail, once."""
+        self._faults.append(_Fault(kind, in_path, nth, cause))
+
+    def crash(self, rng: Rng) -> None:
+        """Power off and on: files opened before are dead, flushes under way never end."""
+        self.kill()
+        self._root.crash(rng)
+
+    def kill(self) -> None:
+        """The process ends: its files, locks and flushes go, what it wrote stays."""
+        self.boots += 1
+        self._files.clear()
+        self._faults.clear()
+        self._locks.clear()
+        self._later.clear()
+
+    # The seam.
+
+    def open(self, path: str, *, create: bool = False) -> SimFile:
+        directory, name = self._parent(path)
+        data = directory.entries.get(name)
+        if data is None:
+            if not create:
+                raise FileNotFoundError(path)
+            self.changing("create", path)
+            data = Data(modified_ms=self.now())
+            directory.change(None, name, data)
+        if isinstance(data, Directory):
+            raise DiskFailed(path, "is a directory")
+        file = self._files.get(data)
+        if file is not None:
+            return file.opened_again()
+        file = self._files[data] = SimFile(self, path, data)
+        return file
+
+    def read_file(self, path: str) -> bytes:
+        self.touching("read", path)
+        return bytes(self._data(path).volatile)
+
+    def write_file(self, path: str, data: bytes) -> None:
+        self.changing("write_file", path, len(data))
+        if path in self._later:  # what was asked for earlier is older than this
+            self._later[path] = (None, self._later[path][1])
+        directory, name = self._parent(path)
+        new = Data(bytearray(data), data, self.now())
+        directory.change(None, name, new)
+        directory.flush()
+
+    def write_file_later(self, path: str, data: bytes, then: Flushed) -> None:
+        boot = self.boots
+        thens = self._later[path][1] if path in self._later else []
+        thens.append(then)
+        self._later[path] = (data, thens)
+
+        def work() -> None:
+            if self.boots == boot and path in self._later:
+                newest, thens = self._later.pop(path)
+                error = None if newest is None else self._try_write(path, newest)
+                for one in thens:
+                    one(error)
+
+        self.run_later(work)
+
+    def _try_write(self, path: str, data: bytes) -> DiskFailed | None:
+        try:
+            self.write_file(path, data)
+        except DiskFailed as failure:
+            return failure
+        except FileNotFoundError:
+            return DiskFailed(path, "no such directory any more")
+        return None
+
+    def list(self, directory: str) -> list[str]:
+        self.touching("read", directory)
+        return sorted(self._directory(directory).entries)
+
+    def exists(self, path: str) -> bool:
+        return self._find(path) is not None
+
+    def is_directory(self, path: str) -> bool:
+        return isinstance(self._find(path), Directory)
+
+    def size(self, path: str) -> int:
+        return len(self._data(path).volatile)
+
+    def modified_ms(self, path: str) -> Instant:
+        node = self._find(path)
+        if node is None:
+            raise FileNotFoundError(path)
+        return node.modified_ms
+
+    def set_modified_ms(self, path: str, when: Instant) -> None:
+        node = self._find(path)
+        if node is None:
+            raise FileNotFoundError(path)
+        node.modified_ms = when
+
+    def make_directory(self, path: str) -> None:
+        directory = self._root
+        for name in path.strip("/").split("/"):
+            node = directory.entries.get(name)
+            if node is None:
+                self.changing("create", path)
+                node = Directory(modified_ms=self.now())
+                directory.change(None, name, node)
+            if not isinstance(node, Directory):
+                raise DiskFailed(path, "not a directory")
+            directory = node
+
+    def rename(self, old: str, new: str) -> None:
+        node = self._find(old)
+        if node is None:
+            raise FileNotFoundError(old)
+        self.changing("rename", old)
+        old_directory, old_name = self._parent(old)
+        new_directory, new_name = self._parent(new)
+        if old_directory is new_directory:
+            old_directory.change(old_name, new_name, node)
+        else:
+            new_directory.change(None, new_name, node)
+            old_directory.change(old_name, None, node)
+        self._rename_open(node, old, new)
+
+    def remove(self, path: str) -> None:
+        data = self._data(path)
+        self.changing("remove", path)
+        directory, name = self._parent(path)
+        directory.change(name, None, data)
+
+    def remove_tree(self, directory: str) -> None:
+        node = self._directory(directory)
+        for name, inside in sorted(node.entries.items()):
+            if isinstance(inside, Directory):
+                self.remove_tree(f"{directory}/{name}")
+            else:
+                self.remove(f"{directory}/{name}")
+        self.changing("remove", directory)
+        parent, name = self._parent(directory)
+        parent.change(name, None, node)
+
+    def flush_directory(self, directory: str) -> None:
+        self.changing("flush", directory)
+        self._directory(directory).flush()
+
+    def space(self, directory: str) -> tuple[int, int]:
+        self._directory(directory)
+        return self.capacity, max(self.capacity - used_bytes(self._root), 0)
+
+    def lock(self, directory: str) -> Callable[[], None]:
+        self._directory(directory)
+        if directory in self._locks:
+            raise DiskFailed(f"{directory}/.lock", "another Kafka server uses this directory")
+        self._locks.add(directory)
+        return lambda: self._locks.discard(directory)
+
+    # What SimFile asks of its disk.
+
+    def changing(self, kind: str, path: str, more_bytes: int = 0) -> None:
+        if self.on_write is not None:
+            self.on_write(kind, path, more_bytes)
+        self.touching(kind, path)
+        if (
+            more_bytes
+            and self.capacity < 2**40
+            and used_bytes(self._root) + more_bytes > self.capacity
+        ):
+            raise DiskFailed(path, "No space left on device")
+
+    def touching(self, kind: str, path: str) -> None:
+        for fault in self._faults:
+            if fault.kind in (kind, "any") and fault.in_path in path:
+                fault.countdown -= 1
+                if fault.countdown == 0:
+                    self._faults.remove(fault)
+                    raise DiskFailed(path, fault.cause)
+
+    def flush_data(self, path: str, data: Data, image: Image) -> DiskFailed | None:
+        self.flushes += 1
+        try:
+            self.changing("flush", path)
+        except DiskFailed as failure:
+            return failure
+        data.flush(image)
+        self._flush_names(path)
+        return None
+
+    def boot_of(self, file: SimFile) -> bool:
+        return self._files.get(file.data) is file
+
+    def forget(self, file: SimFile) -> None:
+        if self.boot_of(file):
+            del self._files[file.data]
+
+    def _flush_names(self, path: str) -> None:
+        directory = path.rpartition("/")[0]
+        for above in (directory, directory.rpartition("/")[0]):
+            node = self._find(above)
+            if isinstance(node, Directory):
+                node.flush()
+
+    def _rename_open(self, node: Node, old: str, new: str) -> None:
+        for data, file in self._files.items():
+            if data is node:
+                file.path = new
+            elif isinstance(node, Directory) and file.path.startswith(f"{old}/"):
+                file.path = new + file.path[len(old) :]
+
+    def _find(self, path: str) -> Node | None:
+        node: Node | None = self._root
+        for name in path.strip("/").split("/"):
+            if name:
+                node = node.entries.get(name) if isinstance(node, Directory) else None
+        return node
+
+    def _directory(self, path: str) -> Directory:
+        node = self._find(path)
+        if not isinstance(node, Directory):
+            raise FileNotFoundError(path)
+        return node
+
+    def _data(self, path: str) -> Data:
+        node = self._find(path)
+        if not isinstance(node, Data):
+            raise FileNotFoundError(path)
+        return node
+
+    def _parent(self, path: str) -> tuple[Directory, str]:
+        directory, _, name = path.rpartition("/")
+        return self._directory(directory), name
+
+
+def _at_once(then: Callback) -> None:
+    then()

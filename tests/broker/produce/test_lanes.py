@@ -1,0 +1,359 @@
+"""A Produce through a lane leaves the same answer and the same log as the long way."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kafkapy.broker.produce.lanes import MOST_LANES, Lane, ProduceLanes
+from kafkapy.broker.requests.dispatch import dispatch
+from kafkapy.broker.requests.request import Answer, Encoded, Later, Peer
+from kafkapy.core.errors import ErrorCode
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import Codec, NewRecord, batches, build_batch, records
+from kafkapy.protocol.framing import request_head
+from kafkapy.protocol.messages import decode_response, encode_request
+from kafkapy.sim.world.world import World
+
+VERSIONS = range(9, 14)
+
+
+class Kit:
+    """A node with a topic, and connections to it."""
+
+    def __init__(self) -> None:
+        self.world = World(1)
+        self.world.start()
+        self.create("orders")
+
+    def create(self, name: str, **configs: str) -> None:
+        self.world.ask(
+            ApiKey.CREATE_TOPICS,
+            {
+                "topics": [
+                    {
+                        "name": name,
+                        "num_partitions": 2,
+                        "replication_factor": 1,
+                        "configs": [{"name": k, "value": v} for k, v in configs.items()],
+                    }
+                ],
+                "timeout": 10_000,
+            },
+        )
+
+    def topic_id(self, name: str) -> UUID:
+        assert self.world.node is not None
+        return self.world.node.image.topics_by_name[name].id
+
+    def request(
+        self,
+        batch: bytes,
+        version: int,
+        *,
+        topic: str = "orders",
+        index: int = 0,
+        acks: int = 1,
+        correlation_id: int = 7,
+        transactional_id: str | None = None,
+    ) -> bytes:
+        named: dict[str, Any] = (
+            {"topic_id": self.topic_id(topic)} if version >= 13 else {"name": topic}
+        )
+        partition = {"index": index, "records": batch}
+        body = {
+            "transactional_id": transactional_id,
+            "acks": acks,
+            "timeout": 1000,
+            "topic_data": [{**named, "partition_data": [partition]}],
+        }
+        head = request_head(ApiKey.PRODUCE, version, correlation_id, "busy")
+        return head + encode_request(ApiKey.PRODUCE, version, body)
+
+    def send(self, request: bytes, peer: Peer) -> Answer:
+        assert self.world.node is not None
+        return dispatch(self.world.node, memoryview(request).toreadonly(), peer)[1]
+
+    def log_end(self, topic: str = "orders", index: int = 0) -> int:
+        assert self.world.node is not None
+        partition = self.world.node.partitions.get(topic, index)
+        assert partition is not None
+        assert partition.log.high_watermark == partition.log.log_end_offset
+        return partition.log.log_end_offset
+
+    def batch(self, value: bytes = b"v", **how: Any) -> bytes:
+        record = NewRecord(b"k", value, self.world.clock.now())
+        return build_batch([record, record], **how)
+
+
+@pytest.fixture
+def kit() -> Iterator[Kit]:
+    kit = Kit()
+    yield kit
+    kit.world.stop()
+
+
+def peer() -> Peer:
+    return Peer("PLAINTEXT", "127.0.0.1")
+
+
+def _offset(value: int) -> bytes:
+    return value.to_bytes(8, "big")
+
+
+def offset_of(answer: Answer, version: int) -> tuple[int, int]:
+    """(error code, base offset)."""
+    assert isinstance(answer, Encoded), answer
+    (whole,) = answer.parts
+    assert isinstance(whole, bytes)
+    assert int.from_bytes(whole[:4], "big") == len(whole) - 4
+    row = decode_response(ApiKey.PRODUCE, version, memoryview(whole)[9:])
+    found = row.responses[0].partition_responses[0]
+    return int(found.error_code), found.base_offset
+
+
+def served_by_lane(kit: Kit, request: bytes, connection: Peer) -> bool:
+    assert kit.world.node is not None
+    lanes = connection.lanes
+    return (
+        lanes is not None
+        and lanes.serve(kit.world.node, memoryview(request).toreadonly()) is not None
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("size", [1, 200, 20_000, 400_000])
+def test_the_answer_is_the_long_ways_but_for_the_offset(kit: Kit, version: int, size: int) -> None:
+    busy = peer()
+    batch = kit.batch(bytes(size))
+    first = kit.send(kit.request(batch, version, correlation_id=1), busy)
+    second = kit.send(kit.request(batch, version, correlation_id=2), busy)
+    long_way = kit.send(kit.request(batch, version, correlation_id=2), peer())
+    assert [offset_of(one, version) for one in (first, second, long_way)] == [
+        (0, 0),
+        (0, 2),
+        (0, 4),
+    ]
+    assert isinstance(second, Encoded)
+    assert isinstance(long_way, Encoded)
+    two, four = bytes(second.parts[0]), bytes(long_way.parts[0])  # type: ignore[arg-type]  # no slices
+    assert two.replace(_offset(2), _offset(4)) == four
+    assert kit.log_end() == 6
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("acks", [1, -1])
+def test_the_second_request_goes_through_a_lane(kit: Kit, version: int, acks: int) -> None:
+    busy = peer()
+    request = kit.request(kit.batch(), version, acks=acks)
+    assert not served_by_lane(kit, request, busy)
+    kit.send(request, busy)
+    assert served_by_lane(kit, request, busy)
+    assert kit.log_end() == 4
+
+
+def test_records_through_a_lane_are_read_back_as_sent(kit: Kit) -> None:
+    busy = peer()
+    for codec in Codec:
+        kit.send(kit.request(kit.batch(b"%d" % codec, codec=codec), 12), busy)
+    answer = kit.world.ask(
+        ApiKey.FETCH,
+        {
+            "max_wait": 0,
+            "min_bytes": 1,
+            "max_bytes": 1 << 20,
+            "topics": [
+                {
+                    "topic": "orders",
+                    "partitions": [
+                        {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
+                    ],
+                }
+            ],
+        },
+        version=12,
+    )
+    data = answer.responses[0].partitions[0].records
+    found = [
+        record
+        for position, header in batches(data)
+        for record in records(memoryview(data)[position : position + header.size])
+    ]
+    assert [(one.offset, one.value) for one in found] == [
+        (2 * codec + at, b"%d" % codec) for codec in Codec for at in (0, 1)
+    ]
+
+
+def test_an_idempotent_producer_keeps_its_order_in_a_lane(kit: Kit) -> None:
+    busy = peer()
+    codes = []
+    for sequence in (0, 2, 4, 4, 2, 9, 6):
+        batch = kit.batch(producer_id=5, producer_epoch=0, base_sequence=sequence)
+        codes.append(offset_of(kit.send(kit.request(batch, 12), busy), 12))
+    out_of_order = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
+    assert codes == [(0, 0), (0, 2), (0, 4), (0, 4), (0, 2), out_of_order, (0, 6)]
+
+
+class Transactions:
+    """A producer of version 2 of the protocol: Produce 12 adds partitions by itself."""
+
+    def __init__(self, kit: Kit) -> None:
+        self.kit = kit
+        self.connection = peer()
+        # Who looks for the coordinator has its topic made.
+        kit.world.ask(ApiKey.FIND_COORDINATOR, {"key_type": 1, "coordinator_keys": ["mine"]})
+        assert kit.world.node is not None
+        shards = kit.world.node.transactions.shards
+        assert kit.world.clock.run_until(
+            lambda: len(list(shards.active_shards())) == shards.partition_count, 5000
+        )
+        answer = kit.world.ask(
+            ApiKey.INIT_PRODUCER_ID, {"transactional_id": "mine", "transaction_timeout": 5000}
+        )
+        assert answer.error_code == ErrorCode.NONE
+        self.producer_id, self.epoch = int(answer.producer_id), int(answer.producer_epoch)
+
+    def send(self, sequence: int, *, epoch: int | None = None) -> tuple[bool, int]:
+        """Whether a lane served it, and the error."""
+        request = self.request(sequence, self.epoch if epoch is None else epoch)
+        node = self.kit.world.node
+        assert node is not None
+        lanes = self.connection.lanes
+        view = memoryview(request).toreadonly()
+        served = None if lanes is None else lanes.serve(node, view)
+        if served is not None:
+            return True, offset_of(served[1], 12)[0]
+        answer = self.kit.send(request, self.connection)
+        if isinstance(answer, Later):
+            later = answer
+            assert self.kit.world.clock.run_until(lambda: later.is_resolved, 5000)
+            answer = later.answer
+        return False, offset_of(answer, 12)[0]
+
+    def request(self, sequence: int, epoch: int, transactional_id: str | None = "mine") -> bytes:
+        batch = self.kit.batch(
+            producer_id=self.producer_id,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            is_transactional=True,
+        )
+        return self.kit.request(batch, 12, transactional_id=transactional_id)
+
+    def end(self) -> None:
+        answer = self.kit.world.ask(
+            ApiKey.END_TXN,
+            {
+                "transactional_id": "mine",
+                "producer_id": self.producer_id,
+                "producer_epoch": self.epoch,
+                "committed": True,
+            },
+        )
+        assert answer.error_code == ErrorCode.NONE
+        self.epoch = int(answer.producer_epoch)
+
+
+def test_a_transaction_begins_outside_of_its_lane_and_goes_on_in_it(kit: Kit) -> None:
+    mine = Transactions(kit)
+    for _ in range(2):
+        assert [mine.send(sequence) for sequence in (0, 2, 4)] == [
+            (False, ErrorCode.NONE),
+            (True, ErrorCode.NONE),
+            (True, ErrorCode.NONE),
+        ]
+        mine.end()
+    assert kit.log_end() == 2 * (3 * 2 + 1)
+
+
+def test_a_zombie_is_refused_though_its_lane_is_known(kit: Kit) -> None:
+    mine = Transactions(kit)
+    first = mine.epoch
+    mine.send(0)
+    mine.end()
+    mine.send(0)
+    assert mine.send(2, epoch=first) == (False, ErrorCode.INVALID_PRODUCER_EPOCH)
+
+
+def test_a_request_that_names_no_transaction_cannot_add_to_one(kit: Kit) -> None:
+    """The lane of the producer's plain requests is known, and the transaction is open."""
+    mine = Transactions(kit)
+    plainly = kit.request(kit.batch(), 12)
+    kit.send(plainly, mine.connection)
+    assert served_by_lane(kit, plainly, mine.connection)
+    mine.send(0)
+    answer = kit.send(mine.request(2, mine.epoch, transactional_id=None), mine.connection)
+    assert offset_of(answer, 12)[0] == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+def test_what_is_wrong_is_refused_as_ever(kit: Kit) -> None:
+    busy = peer()
+    kit.send(kit.request(kit.batch(), 12), busy)
+    broken = bytearray(kit.batch())
+    broken[-1] ^= 1
+    code, _ = offset_of(kit.send(kit.request(bytes(broken), 12), busy), 12)
+    assert code == ErrorCode.CORRUPT_MESSAGE
+    assert kit.log_end() == 2
+
+
+def test_partitions_have_lanes_of_their_own(kit: Kit) -> None:
+    busy = peer()
+    for _ in range(3):
+        for index in (0, 1):
+            kit.send(kit.request(kit.batch(), 13, index=index), busy)
+    assert (kit.log_end(index=0), kit.log_end(index=1)) == (6, 6)
+
+
+def test_another_topic_of_the_same_name_is_never_written_to_by_an_old_lane(kit: Kit) -> None:
+    busy = peer()
+    kit.send(kit.request(kit.batch(), 12), busy)
+    kit.world.ask(ApiKey.DELETE_TOPICS, {"topics": [{"name": "orders"}], "timeout": 1000})
+    request = request_head(ApiKey.PRODUCE, 12, 7, "busy") + encode_request(
+        ApiKey.PRODUCE,
+        12,
+        {
+            "acks": 1,
+            "timeout": 1000,
+            "topic_data": [
+                {
+                    "name": "orders",
+                    "partition_data": [{"index": 0, "records": kit.batch()}],
+                }
+            ],
+        },
+    )
+    code, _ = offset_of(kit.send(request, busy), 12)
+    assert code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    kit.create("orders")
+    assert offset_of(kit.send(request, busy), 12) == (0, 0)
+    assert served_by_lane(kit, request, busy)
+
+
+@pytest.mark.parametrize(
+    "configs", [{"flush.messages": "1"}, {"cleanup.policy": "compact"}, {"compression.type": "lz4"}]
+)
+def test_a_topic_that_asks_for_more_has_no_lanes(kit: Kit, configs: dict[str, str]) -> None:
+    kit.create("careful", **configs)
+    busy = peer()
+    request = kit.request(kit.batch(), 12, topic="careful")
+    kit.send(request, busy)
+    assert not served_by_lane(kit, request, busy)
+
+
+def test_no_other_api_is_taken_for_a_produce(kit: Kit) -> None:
+    busy = peer()
+    request = bytearray(kit.request(kit.batch(), 12))
+    kit.send(bytes(request), busy)
+    request[0] = 1
+    assert not served_by_lane(kit, bytes(request), busy)
+    assert kit.log_end() == 2
+
+
+def test_the_lanes_of_a_connection_are_bounded(kit: Kit) -> None:
+    assert kit.world.node is not None
+    partition = kit.world.node.partitions.get("orders", 0)
+    assert partition is not None
+    lanes = ProduceLanes(peer())
+    for number in range(10 * MOST_LANES):
+        lanes.add(12, b"%d" % number, Lane(12, partition, "orders", None))
+    assert len(lanes._lanes) <= MOST_LANES

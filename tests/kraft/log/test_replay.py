@@ -1,0 +1,102 @@
+"""Committed batches become the image, whether they come from memory or from the log."""
+
+from kafkapy.core.time import Instant
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.log.metadata_log import MetadataLog
+from kafkapy.kraft.log.replay import Appended, Replay
+from kafkapy.kraft.records.metadata import NoOpRecord, TopicRecord
+from kafkapy.kraft.uuids import new_uuid
+from kafkapy.sim.world.rng import SimRng
+from tests.kraft.support import HOME, World
+
+
+class Kit:
+    def __init__(self) -> None:
+        self.world = World()
+        self.log = MetadataLog.open(self.world.disk, self.world.clock, self.world.rng, HOME)
+        self.applied: list[int] = []
+        self.told: list[list[str]] = []
+        self.replay = Replay(self.log, self.world.clock, lambda end, size: self.applied.append(end))
+        self.replay.subscribe(self._changed)
+
+    def _changed(self, image: MetadataImage, delta: Delta) -> None:
+        self.told.append([topic.name for topic in delta.topics_created.values()])
+
+    def append(self, name: str, *, in_memory: bool = False) -> None:
+        record = TopicRecord(name=name, topic_id=new_uuid(SimRng(name)))
+        base = self.log.end_offset
+        size = self.log.append([record], epoch=1, metadata_version=30, now=Instant(7))
+        if in_memory:
+            self.replay.appended(Appended(base, base + 1, 1, 7, size, (record,)))
+
+
+def test_nothing_is_applied_before_it_is_committed() -> None:
+    kit = Kit()
+    for name in ("a", "b", "c"):
+        kit.append(name)
+    kit.replay.advance(2)
+    assert list(kit.replay.image.topics_by_name) == ["a", "b"]
+    assert (kit.replay.image.offset, kit.replay.image.epoch, kit.replay.image.timestamp) == (
+        1,
+        1,
+        7,
+    )
+    kit.replay.advance(1)
+    assert kit.replay.next_offset == 2
+
+
+def test_what_is_there_at_first_is_told_at_once_the_rest_batch_by_batch() -> None:
+    kit = Kit()
+    for name in ("a", "b", "c", "d"):
+        kit.append(name)
+    kit.replay.advance(2)
+    kit.replay.advance(4)
+    assert kit.told == [["a", "b"], ["c"], ["d"]]
+    assert kit.applied == [1, 2, 2, 3, 4]
+
+
+def test_memory_and_log_take_turns() -> None:
+    kit = Kit()
+    for number in range(9):
+        kit.append(f"t{number}", in_memory=number % 3 != 1)
+    for end in (2, 3, 7, 9):
+        kit.replay.advance(end)
+    assert list(kit.replay.image.topics_by_name) == [f"t{number}" for number in range(9)]
+
+
+def test_what_is_forgotten_is_read_from_the_log() -> None:
+    kit = Kit()
+    kit.append("mine", in_memory=True)
+    kit.replay.forget_appended()
+    kit.log.truncate_to(0)
+    kit.append("theirs")
+    kit.replay.advance(1)
+    assert list(kit.replay.image.topics_by_name) == ["theirs"]
+
+
+def test_a_snapshot_in_between_is_told_as_a_difference() -> None:
+    kit = Kit()
+    kit.append("a")
+    kit.replay.advance(1)
+    other, delta = MetadataImage(), Delta()
+    other.apply(TopicRecord(name="b", topic_id=new_uuid(SimRng("b"))), delta)
+    image = kit.replay.image
+    kit.replay.start_at(other, 1, delta)
+    assert image is kit.replay.image
+    assert list(image.topics_by_name) == ["b"]
+    assert kit.told[-1] == ["b"]
+    kit.append("c")
+    kit.replay.advance(2)
+    assert kit.told[-1] == ["c"]
+
+
+def test_a_stopped_replay_applies_nothing_more() -> None:
+    kit = Kit()
+    for _ in range(3):
+        kit.log.append([NoOpRecord()] * 600, epoch=1, metadata_version=30, now=Instant(7))
+    kit.replay.advance(1800)
+    assert kit.replay.next_offset == 600
+    kit.replay.stop()
+    kit.world.clock.settle()
+    assert kit.replay.next_offset == 600
