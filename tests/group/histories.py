@@ -365,11 +365,11 @@ class History:
         for client in self.clients:
             if not isinstance(client, Consumer) or client.member_id not in group.profiles:
                 continue
-            for partition in client.hands():
-                assert owners.get(partition) in (client.member_id, None), (
+            for held in client.hands():
+                assert owners.get(held) in (client.member_id, None), (
                     "in the hands of another",
                     client.member_id,
-                    partition,
+                    held,
                 )
 
     # Left alone

@@ -4,7 +4,7 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.group.classic.events import OfferedProtocol
-from kafkapy.group.classic.group import ClassicState
+from kafkapy.group.classic.group import ClassicGroup, ClassicState
 from tests.group.world import GROUP, ClassicClient, World, finish_rebalance, stable_group
 
 NONE = ErrorCode.NONE
@@ -168,6 +168,7 @@ def test_when_the_last_member_leaves_the_group_is_empty_with_a_new_generation(
     (client,) = stable_group(world, 1)
     client.leave()
     for group in (world.group(), world.replayed().groups[GROUP]):
+        assert isinstance(group, ClassicGroup)
         assert group.state is ClassicState.EMPTY
         assert (group.generation, group.protocol_type, group.protocol_name) == (2, "consumer", None)
     assert client.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID

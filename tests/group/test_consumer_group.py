@@ -424,6 +424,7 @@ def test_a_member_in_a_state_of_the_future_starts_over(world: World) -> None:
     client = ConsumerClient(world)
     client.beat()
     key, value = holding_record(GROUP, client.member_id, world.group().holding(client.member_id))
+    assert value is not None
     world.state.apply((key, replace(value, state=9)))
     assert client.beat().error is ErrorCode.FENCED_MEMBER_EPOCH
     client.epoch, client.owned, client.told = 0, {}, None

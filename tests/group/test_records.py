@@ -70,7 +70,7 @@ def test_the_groups_apache_kafka_left_are_here(loaded: World) -> None:
     classic = groups["classic"]
     assert isinstance(classic, ClassicGroup)
     assert (classic.state, classic.protocol_name) == (ClassicState.STABLE, "range")
-    assert classic.subscribed_topics == {"orders"}
+    assert classic.subscribed_topics == frozenset({"orders"})
     assert set(classic.static_members) == {"static-1"}
     assert all(member.assignment for member in classic.members.values())
 

@@ -214,6 +214,7 @@ class World:
     def fetch(self, topic: str, partition: int, **more: Any) -> FetchedOffset:
         group = more.pop("group", GROUP)
         asked = self.ask(FetchOffsets(group, (TopicPartition(topic, partition),), **more))
+        fetched: FetchedOffset
         (fetched,) = asked.reply.offsets
         return fetched
 

@@ -33,8 +33,8 @@ TOPIC = TopicRecord(name="a", topic_id=new_uuid(SimRng(1)))
 AT_ONCE = SnapshotSettings(max_new_record_bytes=1)
 
 
-def formatted(**rest: bool) -> World:
-    world = World(**rest)
+def formatted(*, slow: bool = False) -> World:
+    world = World(slow=slow)
     world.format()
     return world
 

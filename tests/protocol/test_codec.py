@@ -276,4 +276,4 @@ def test_decoded_objects_are_as_frozen_as_constructed_ones() -> None:
     assert type(read) is Inner
     assert hash(read) == hash(Inner(epoch=5, note=""))
     with pytest.raises(FrozenInstanceError):
-        read.epoch = 6
+        read.epoch = 6  # type: ignore[misc]  # the point of the test

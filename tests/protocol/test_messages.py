@@ -45,7 +45,8 @@ HOSTILE_LENGTHS = [
 def test_a_request_is_kios_object() -> None:
     raw = encode_request(ApiKey.HEARTBEAT, 4, {"group_id": "g", "generation_id": 3})
     request = decode_request(ApiKey.HEARTBEAT, 4, memoryview(raw))
-    assert type(request) is load_request_schema(12, 4)
+    of_kio: Any = load_request_schema(12, 4)
+    assert type(request) is of_kio
     assert (request.group_id, request.generation_id, request.group_instance_id) == ("g", 3, None)
 
 

@@ -72,7 +72,8 @@ def test_where_the_only_records_are_is_said(version: int, transactional_id: str 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_records_beside_an_empty_topic_are_not_the_only_ones(version: int) -> None:
     """What is behind them is not always the same, so no lane begins there."""
-    filled, empty = ("a", TOPIC_ID, [(0, b"x" * 100)]), ("b", UUID(int=9), [])
+    filled: Any = ("a", TOPIC_ID, [(0, b"x" * 100)])
+    empty: Any = ("b", UUID(int=9), [])
     for topics in ([filled, empty], [empty, filled]):
         view = decode_produce_request(version, memoryview(request(version, topics)))
         assert view == expected(version, topics)

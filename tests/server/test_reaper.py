@@ -20,7 +20,7 @@ class Kit:
         self.disk = RealDisk(self.threads)
         self.cut: list[int] = []
         self._truncate = os.ftruncate
-        monkeypatch.setattr(reaper.os, "ftruncate", self._ftruncate)
+        monkeypatch.setattr(os, "ftruncate", self._ftruncate)
 
     def _ftruncate(self, fd: int, size: int) -> None:
         self.cut.append(size)
@@ -109,7 +109,7 @@ def test_a_disk_that_cannot_cut_is_left_to_the_kernel(
     def fails(fd: int, size: int) -> None:
         raise OSError(5, "I/O error")
 
-    monkeypatch.setattr(reaper.os, "ftruncate", fails)
+    monkeypatch.setattr(os, "ftruncate", fails)
     kit.disk.remove(kit.make("large"))
     kit.threads.run()
     assert open_descriptors() == before

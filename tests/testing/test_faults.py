@@ -135,9 +135,9 @@ def test_a_commit_is_refused(kafka: Broker) -> None:
         message = consumer.poll(10)
         assert message is not None
         with pytest.raises(KafkaException, match="GROUP_AUTHORIZATION_FAILED"):
-            consumer.commit(message, asynchronous=False)
+            consumer.commit(message=message, asynchronous=False)
         assert kafka.lag("billing", "orders") == 1
-        consumer.commit(message, asynchronous=False)
+        consumer.commit(message=message, asynchronous=False)
         assert kafka.lag("billing") == 0
     finally:
         consumer.close()

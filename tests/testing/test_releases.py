@@ -33,8 +33,9 @@ def exchange(kafka: Broker, api: ApiKey, version: int, read_as: int, body: bytes
 
 def advertised(kafka: Broker) -> dict[str, tuple[int, int]]:
     answer = exchange(kafka, ApiKey.API_VERSIONS, 0, 0, b"")
+    names = {int(api): api.camel_name for api in ApiKey}
     return {
-        ApiKey(row.api_key).camel_name: (row.min_version, row.max_version)
+        names[row.api_key]: (row.min_version, row.max_version)
         for row in answer.api_keys  # type: ignore[attr-defined]  # decoded: an ApiVersionsResponse
     }
 
@@ -111,7 +112,7 @@ def librdkafka(bootstrap: str) -> bytes | None:
         message = consumer.poll(20)
         assert message is not None
         assert message.error() is None
-        consumer.commit(message, asynchronous=False)
+        consumer.commit(message=message, asynchronous=False)
         value = message.value()
         return value.encode() if isinstance(value, str) else value
     finally:

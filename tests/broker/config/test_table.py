@@ -17,9 +17,10 @@ SECTIONS: dict[str, type[Section]] = {
     "topic": TopicKeys,
     "group": GroupConfigKeys,
 }
+EVERY: dict[str, type[Section]] = {**SECTIONS, "client metrics": ClientMetricsKeys}
 ALL = [
     pytest.param(key, id=f"{where}:{name}")
-    for where, section in {**SECTIONS, "client metrics": ClientMetricsKeys}.items()
+    for where, section in EVERY.items()
     for name, key in section.table.items()
 ]
 

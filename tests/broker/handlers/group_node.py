@@ -22,6 +22,10 @@ class Told:
         self._call = call
         self.answer: Any = None
 
+    @property
+    def is_waiting(self) -> bool:
+        return self.answer is None
+
     def __call__(self, later: Later) -> None:
         self.resolve(later.answer)
 

@@ -200,7 +200,7 @@ def test_who_asks_the_wrong_node_is_told(
 def test_a_parked_member_is_told_when_the_node_stops_leading(node: GroupNode) -> None:
     member(node)
     waiting = join(node, 3)
-    assert waiting.answer is None
+    assert waiting.is_waiting
     node.groups.resign(0)
     assert waiting.answer.error_code == E.NOT_COORDINATOR
 
@@ -274,6 +274,6 @@ def test_a_coordinator_that_lost_its_log_says_so() -> None:
         subscribed_topic_names=["orders"],
         topic_partitions=[],
     )
-    assert told.answer is None
+    assert told.is_waiting
     node.log.lose(E.NOT_LEADER_OR_FOLLOWER)
     assert told.answer.error_code == E.NOT_COORDINATOR

@@ -123,14 +123,14 @@ def test_a_group_may_have_an_empty_name_for_offsets(node: GroupNode) -> None:
 
 def test_a_members_generation_travels(node: GroupNode) -> None:
     me = member(node)
-    mine = {"member_id": me.member_id, "generation_id_or_member_epoch": 1}
+    mine: dict[str, Any] = {"member_id": me.member_id, "generation_id_or_member_epoch": 1}
     assert commit(node, 9, **mine)[0] == E.NONE
     mine["generation_id_or_member_epoch"] = 2
     assert commit(node, 9, **mine)[:2] == [E.ILLEGAL_GENERATION] * 2
 
 
 def test_a_missing_group_has_its_own_error_since_version_9(node: GroupNode) -> None:
-    stale = {"member_id": "m", "generation_id_or_member_epoch": 2}
+    stale: dict[str, Any] = {"member_id": "m", "generation_id_or_member_epoch": 2}
     assert commit(node, 8, **stale)[0] == E.ILLEGAL_GENERATION
     assert commit(node, 9, **stale)[0] == E.GROUP_ID_NOT_FOUND
 

@@ -28,6 +28,11 @@ def test_what_the_end_itself_asks_for_is_done_at_once() -> None:
     done: list[str] = []
     turn = Turn()
     turn.begin()
-    turn.at_end(lambda: (turn.at_end(lambda: done.append("asked")), done.append("asker"))[0])
+
+    def asks() -> None:
+        turn.at_end(lambda: done.append("asked"))
+        done.append("asker")
+
+    turn.at_end(asks)
     turn.end()
     assert done == ["asked", "asker"]

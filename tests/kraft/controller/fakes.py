@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -176,17 +177,15 @@ class Cluster:
     # -- brokers -----------------------------------------------------------------------
 
     def registration(self, broker: int, **fields: Any) -> RegisterBroker:
-        return RegisterBroker(
-            **{
-                "broker_id": broker,
-                "cluster_id": CLUSTER_ID,
-                "incarnation_id": self.rng.uuid(),
-                "endpoints": (),
-                "features": FEATURES,
-                "log_dirs": (directory_of(broker),),
-            }
-            | fields
+        usual = RegisterBroker(
+            broker_id=broker,
+            cluster_id=CLUSTER_ID,
+            incarnation_id=self.rng.uuid(),
+            endpoints=(),
+            features=FEATURES,
+            log_dirs=(directory_of(broker),),
         )
+        return replace(usual, **fields)
 
     def register(self, broker: int, **fields: Any) -> int:
         outcome = self.ask(self.registration(broker, **fields))
@@ -201,15 +200,13 @@ class Cluster:
         assert not reply.is_fenced
 
     def heartbeat(self, broker: int, **fields: Any) -> BrokerHeartbeat:
-        return BrokerHeartbeat(
-            **{
-                "broker_id": broker,
-                "epoch": self.image.brokers[broker].epoch,
-                "metadata_offset": self.log.next_offset - 1,
-                "wants_fence": False,
-            }
-            | fields
+        usual = BrokerHeartbeat(
+            broker_id=broker,
+            epoch=self.image.brokers[broker].epoch,
+            metadata_offset=self.log.next_offset - 1,
+            wants_fence=False,
         )
+        return replace(usual, **fields)
 
     def beat(self, broker: int, **fields: Any) -> HeartbeatReply:
         outcome = self.ask(self.heartbeat(broker, **fields))

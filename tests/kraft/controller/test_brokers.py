@@ -1,5 +1,7 @@
 """A broker's life as the controller sees it."""
 
+from uuid import UUID
+
 import pytest
 
 from kafkapy.core.errors import ErrorCode
@@ -135,7 +137,7 @@ def test_a_failed_directory_takes_its_replicas_out_of_service() -> None:
 
 def test_cordoned_directories_are_noted_when_they_change() -> None:
     cluster = Cluster(brokers=1)
-    cordoned = (directory_of(1),)
+    cordoned: tuple[UUID, ...] = (directory_of(1),)
     cluster.beat(1, cordoned_dirs=cordoned)
     assert cluster.image.brokers[1].cordoned_log_dirs == cordoned
     assert cluster.records_of(cluster.heartbeat(1, cordoned_dirs=cordoned)) == []

@@ -1,5 +1,6 @@
 """The order of things: decide, append, apply, commit, answer."""
 
+from collections.abc import Callable
 from typing import Any
 
 from kafkapy.core.errors import ErrorCode, Refused
@@ -77,8 +78,12 @@ def test_answers_leave_in_the_order_of_the_events() -> None:
     cluster = Cluster(brokers=1)
     cluster.log.holds_back = True
     order: list[str] = []
+
+    def noting(name: str) -> Callable[[object], None]:
+        return lambda _: order.append(name)
+
     for name in "abc":
-        cluster.controller.submit(_create(name), lambda _, name=name: order.append(name))
+        cluster.controller.submit(_create(name), noting(name))
     cluster.log.commit(2)
     assert order == ["a", "b"]
     cluster.log.commit()

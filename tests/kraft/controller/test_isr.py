@@ -23,16 +23,14 @@ def _cluster() -> Cluster:
 def _wanted(cluster: Cluster, *isr: int, **fields: Any) -> NewIsr:
     state = cluster.partition("t")
     brokers = cluster.image.brokers
-    return NewIsr(
-        **{
-            "topic_id": cluster.image.topics_by_name["t"].id,
-            "index": 0,
-            "leader_epoch": state.leader_epoch,
-            "partition_epoch": state.partition_epoch,
-            "isr": tuple((one, brokers[one].epoch if one in brokers else 1) for one in isr),
-        }
-        | fields
+    usual = NewIsr(
+        topic_id=cluster.image.topics_by_name["t"].id,
+        index=0,
+        leader_epoch=state.leader_epoch,
+        partition_epoch=state.partition_epoch,
+        isr=tuple((one, brokers[one].epoch if one in brokers else 1) for one in isr),
     )
+    return replace(usual, **fields)
 
 
 def _ask(cluster: Cluster, wanted: NewIsr, sender: int = 1) -> PartitionState | Refused:

@@ -1,6 +1,7 @@
 """The rules of one partition: leadership, ISR, ELR, reassignment."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -19,36 +20,32 @@ NEW = UUID(int=1 << 91)
 
 def _state(replicas: Iterable[int] = (1, 2, 3), **fields: Any) -> PartitionState:
     of = tuple(replicas)
-    return PartitionState(
-        **{
-            "replicas": of,
-            "isr": of,
-            "leader": of[0],
-            "leader_epoch": 5,
-            "partition_epoch": 9,
-            "directories": (HOME,) * len(of),
-        }
-        | fields
+    usual = PartitionState(
+        replicas=of,
+        isr=of,
+        leader=of[0],
+        leader_epoch=5,
+        partition_epoch=9,
+        directories=(HOME,) * len(of),
     )
+    return usual._replace(**fields)
 
 
 def _record(
     state: PartitionState, alive: Iterable[int] = (1, 2, 3), **wanted: Any
 ) -> PartitionChangeRecord | None:
     living = frozenset(alive)
-    return PartitionChange(
-        **{
-            "state": state,
-            "topic_id": TOPIC,
-            "index": 0,
-            "is_acceptable": living.__contains__,
-            "min_isr": 1,
-            "metadata_version": 30,
-            "elr_enabled": True,
-            "default_directory": lambda broker: NEW,
-        }
-        | wanted
-    ).record()
+    usual = PartitionChange(
+        state=state,
+        topic_id=TOPIC,
+        index=0,
+        is_acceptable=living.__contains__,
+        min_isr=1,
+        metadata_version=30,
+        elr_enabled=True,
+        default_directory=lambda broker: NEW,
+    )
+    return replace(usual, **wanted).record()
 
 
 def _after(

@@ -1,5 +1,7 @@
 """Comparing two images tells what the records between them would have told."""
 
+from typing import Any
+
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.difference import difference
 from kafkapy.kraft.image.image import MetadataImage
@@ -8,7 +10,7 @@ from tests.kraft import fixtures
 LOG = fixtures.LOGS[1]
 
 
-def told(delta: Delta) -> dict[str, object]:
+def told(delta: Delta) -> dict[str, Any]:
     return {name: getattr(delta, name) for name in delta.__slots__}
 
 

@@ -1,5 +1,7 @@
 """The fold: what records make of an image, checked against Kafka's own snapshots."""
 
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -47,14 +49,21 @@ def folded(*records: MetadataRecord) -> tuple[MetadataImage, Delta]:
     return image, delta
 
 
-def partition(index: int = 0, topic: UUID = A, **rest: object) -> PartitionRecord:
-    given = {"replicas": (1, 2), "isr": (1,), "leader": 1, "leader_epoch": 0, "partition_epoch": 0}
-    return PartitionRecord(
-        partition_id=index, topic_id=topic, directories=(DIR, DIR), **{**given, **rest}
+def partition(index: int = 0, topic: UUID = A, **rest: Any) -> PartitionRecord:
+    record = PartitionRecord(
+        partition_id=index,
+        topic_id=topic,
+        directories=(DIR, DIR),
+        replicas=(1, 2),
+        isr=(1,),
+        leader=1,
+        leader_epoch=0,
+        partition_epoch=0,
     )
+    return replace(record, **rest)
 
 
-def broker(epoch: int = 10, **rest: object) -> RegisterBrokerRecord:
+def broker(epoch: int = 10, **rest: Any) -> RegisterBrokerRecord:
     return RegisterBrokerRecord(
         broker_id=1, incarnation_id=A, broker_epoch=epoch, end_points=(), features=(), **rest
     )

@@ -1,6 +1,7 @@
 """Requests of others, case by case (FORMATS 6.3 to 6.5)."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -141,7 +142,7 @@ def test_a_newer_epoch_is_entered_whatever_becomes_of_the_vote(is_pre_vote: bool
         ({"voter": None, "cluster_id": None}, ErrorCode.NONE),
     ],
 )
-def test_votes_that_make_no_sense_are_refused(change: dict[str, object], error: ErrorCode) -> None:
+def test_votes_that_make_no_sense_are_refused(change: dict[str, Any], error: ErrorCode) -> None:
     machine = in_role("Unattached")
     assert machine.quorum.vote(VOTE._replace(**change), machine.now).error is error
 

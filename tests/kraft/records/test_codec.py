@@ -1,6 +1,7 @@
 """Metadata records as Kafka frames them: bytes of a real log, and hostile ones."""
 
 import contextlib
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -98,7 +99,7 @@ def test_versions_follow_the_metadata_version(
     ],
 )
 def test_a_registration_change_is_written_in_the_lowest_version_that_can_say_it(
-    change: dict[str, object], version: int
+    change: dict[str, Any], version: int
 ) -> None:
     record = BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=2, **change)
     assert version_to_write(record, 30) == version

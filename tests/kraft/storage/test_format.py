@@ -1,5 +1,6 @@
 """Formatting, against the directory that Kafka 4.3.1's own tool formatted."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -30,8 +31,13 @@ class FixedRng:
         return ID
 
 
-def formatted(disk: SimDisk, *paths: str, **rest: object) -> Formatted:
-    given = {"cluster_id": "MkU3OEVBNTcwNTJENDM2Qg", "node_id": 1, "standalone": ADDRESS, **rest}
+def formatted(disk: SimDisk, *paths: str, **rest: Any) -> Formatted:
+    given: dict[str, Any] = {
+        "cluster_id": "MkU3OEVBNTcwNTJENDM2Qg",
+        "node_id": 1,
+        "standalone": ADDRESS,
+        **rest,
+    }
     rng = SimRng(1) if len(paths) > 1 else FixedRng()
     return format_directories(disk, rng, NOW, paths or ["/a"], **given)
 

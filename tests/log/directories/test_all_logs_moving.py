@@ -61,12 +61,16 @@ def test_a_move_keeps_up_with_appends_and_truncations(machine: Machine) -> None:
     log = create(logs)
     for _ in range(4):
         append(log, 3)
+
+    def appended(count: int, leader_epoch: int = 0) -> None:
+        append(log, count, leader_epoch=leader_epoch)
+
     steps: list[Callback] = [
-        lambda: append(log, 3) and None,
+        lambda: appended(3),
         lambda: log.truncate_to(6),
-        lambda: append(log, 3, leader_epoch=3) and None,
+        lambda: appended(3, leader_epoch=3),
         lambda: log.truncate_to(3),
-        lambda: append(log, 3, leader_epoch=4) and None,
+        lambda: appended(3, leader_epoch=4),
     ]
     logs.move(ORDERS, _other(logs, log))
     for step in steps:

@@ -9,7 +9,8 @@ from kafkapy.log.directories.all_logs import DirectorySettings
 from kafkapy.log.directories.log_directory import LogDirectory
 from kafkapy.log.directories.tasks import DirectoryTasks
 from kafkapy.log.partition_log import PartitionLog
-from tests.log.directories.test_all_logs import CONFIG, TOPIC_ID, A, Machine
+from tests.log.machine import CONFIG, A, Machine
+from tests.log.support import TOPIC_ID
 
 LOGS = 100
 

@@ -15,7 +15,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.producers.producer_state import ProducerEntry
 from kafkapy.sim.runs.transactions import ExactlyOnceRun
-from kafkapy.txn.partitions import PartitionsAdded
+from kafkapy.txn.events import PartitionsAdded
 
 
 @pytest.mark.parametrize("seed", range(1, 3))

@@ -138,7 +138,7 @@ def test_groups_their_lag_and_their_bad_days(api: Client) -> None:
         message = consumer.poll(20)
         assert message is not None
         assert api.get("/groups/billing/lag") == {"lag": 1}
-        consumer.commit(message, asynchronous=False)
+        consumer.commit(message=message, asynchronous=False)
         committed = [{"topic": "orders", "partition": 0, "offset": 1}]
         assert api.get("/groups/billing/committed") == committed
         (group,) = api.get("/groups")
