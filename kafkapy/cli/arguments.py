@@ -1,9 +1,14 @@
 """What the tools' arguments may be: numbers that fit the field they go into, and names that
-can be sent. A value that is neither is argparse's to refuse, before anybody is asked."""
+can be sent; the options that the tools share. A value that is neither is argparse's to refuse,
+before anybody is asked."""
 
 import argparse
-from collections.abc import Callable
-from typing import Final
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
+
+DEFAULT_SERVER: Final = "127.0.0.1:9092"
+SERVER_VARIABLE: Final = "KAFKAPY_BOOTSTRAP_SERVER"
 
 INT16_MAX: Final = 2**15 - 1
 INT32_MAX: Final = 2**31 - 1
@@ -33,6 +38,45 @@ def utf8(text: str) -> str:
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(f"{text!a} is not UTF-8") from None
     return text
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, in the name of the command that it is wrong about.
+    argparse itself prints the usage first, and leaves an unknown option to the outermost
+    parser, which knows nothing of the command."""
+
+    def error(self, message: str) -> NoReturn:
+        line = " ".join(message.split())
+        self.exit(2, f"{self.prog}: error: {line} (see {self.prog} --help)\n")
+
+    def parse_known_args(  # type: ignore[override]  # its overloads are about namespaces
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
+
+
+def add_bootstrap_server(parser: argparse.ArgumentParser) -> None:
+    """Whom to ask. The environment's default is read now, not when this is imported."""
+    parser.add_argument(
+        "--bootstrap-server",
+        "--server",
+        dest="server",
+        default=os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER,
+        metavar="HOST:PORT",
+        help="a broker, or several with commas between, tried in turn "
+        f"(default: ${SERVER_VARIABLE}, or {DEFAULT_SERVER})",
+    )
+
+
+def asking() -> argparse.ArgumentParser:
+    """What every action of a command takes that asks brokers and shows rows: a parent."""
+    common = argparse.ArgumentParser(add_help=False)
+    add_bootstrap_server(common)
+    common.add_argument("--json", action="store_true", help="one JSON object a line")
+    return common
 
 
 INT16: Final = number(-INT16_MAX - 1, INT16_MAX)

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable
 from typing import Any, Final
 
+from kafkapy.cli.arguments import DEFAULT_SERVER
 from kafkapy.cli.main import Failed
 from kafkapy.core.addresses import shown
 from kafkapy.core.errors import Corrupt, ErrorCode
@@ -41,7 +42,6 @@ _NEWEST: Final = {
     ApiKey.DESCRIBE_CONFIGS: 4,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: 1,
 }
-DEFAULT_SERVER: Final = "127.0.0.1:9092"
 _LAST_PORT: Final = 65535
 _CLIENT_ID: Final = "kafkapy-cli"
 _TIMEOUT_SECONDS: Final = 60.0
@@ -50,19 +50,12 @@ _LARGEST_ANSWER: Final = 256 * 1024 * 1024
 
 
 class Client:
-    """Use as a context manager: `with Client("127.0.0.1:9092") as client`."""
+    """Use as a context manager: `with Client("127.0.0.1:9092") as client`. Of several
+    addresses, separated by commas, the first that answers is asked."""
 
-    def __init__(self, address: str) -> None:
-        host, port = host_and_port(address)
-        try:
-            self._socket = socket.create_connection((host, port), timeout=_TIMEOUT_SECONDS)
-        except (OSError, UnicodeError) as failed:
-            why = getattr(failed, "strerror", None) or failed
-            raise Failed(
-                f"cannot reach a broker at {address}: {why}; is it running, and is --server right?"
-            ) from None
+    def __init__(self, addresses: str) -> None:
+        self._socket, self._address = _connected(addresses)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._address = address
         self._correlation_id = 0
         try:
             self._served = self._versions()
@@ -175,6 +168,20 @@ class Client:
                 else:
                     found[one.partition_index] = one.offset
         return found, refused
+
+
+def _connected(addresses: str) -> tuple[socket.socket, str]:
+    """A connection to the first that takes one, and its address."""
+    wanted = [(one.strip(), host_and_port(one.strip())) for one in addresses.split(",")]
+    for address, where in wanted:
+        try:
+            return socket.create_connection(where, timeout=_TIMEOUT_SECONDS), address
+        except (OSError, UnicodeError) as failed:
+            why = getattr(failed, "strerror", None) or failed
+    raise Failed(
+        f"cannot reach a broker at {addresses}: {why}; "
+        "is it running, and is --bootstrap-server right?"
+    )
 
 
 def check(code: int, about: str, message: str | None = None) -> None:

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from kafkapy.cli.arguments import INT32, INT64_MAX, number, utf8
-from kafkapy.cli.client import DEFAULT_SERVER, Client, check
+from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, number, utf8
+from kafkapy.cli.client import Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
 from kafkapy.protocol.api_keys import ApiKey
@@ -28,7 +28,7 @@ _MAX_BYTES: Final = 16 * 1024 * 1024
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", type=utf8)
-    parser.add_argument("--server", default=DEFAULT_SERVER, metavar="HOST:PORT")
+    add_bootstrap_server(parser)
     parser.add_argument("--partition", type=INT32, action="append", help="default: all")
     parser.add_argument(
         "--from",

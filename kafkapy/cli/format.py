@@ -5,11 +5,9 @@ does it; the nodes of a larger cluster are formatted with the same cluster id fi
 """
 
 import argparse
-from uuid import UUID
 
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
-from kafkapy.kraft.uuids import uuid_to_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             {
                 "directory": path,
                 "cluster_id": formatted.cluster_id,
-                "directory_id": _shown(formatted.directory_ids.get(path)),
+                "directory_id": formatted.directory_ids.get(path),
                 "formatted": "now" if path in formatted.new else "before",
             }
             for path in config.data_directories
@@ -70,7 +68,3 @@ def run(options: argparse.Namespace) -> int:
         as_json=options.json,
     )
     return 0
-
-
-def _shown(directory_id: UUID | None) -> str | None:
-    return None if directory_id is None else uuid_to_text(directory_id)

@@ -3,8 +3,8 @@
 import argparse
 from typing import Any, Final, NamedTuple
 
-from kafkapy.cli.arguments import utf8
-from kafkapy.cli.client import DEFAULT_SERVER, Client, check, check_all
+from kafkapy.cli.arguments import asking, utf8
+from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.finding import GROUP, chosen_partitions, coordinator, each_broker
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -36,10 +36,7 @@ class _Described(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(server=DEFAULT_SERVER, json=False)
-    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--server", metavar="HOST:PORT", help=f"default {DEFAULT_SERVER}")
-    common.add_argument("--json", action="store_true", help="one JSON object a line")
+    common = asking()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     lists = actions.add_parser("list", help="all groups, their kind and state", parents=[common])
     lists.add_argument("--state", help="only these, for example empty,stable")

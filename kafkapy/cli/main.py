@@ -6,8 +6,10 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
+
+from kafkapy.cli.arguments import Parser
 
 # name -> (module, what it does)
 COMMANDS: Final = {
@@ -19,6 +21,7 @@ COMMANDS: Final = {
     "groups": ("kafkapy.cli.groups", "list, describe, reset and delete consumer groups"),
     "transactions": ("kafkapy.cli.transactions", "list, describe, find and abort transactions"),
     "dump-log": ("kafkapy.cli.dump_log", "print what is in the files of a log"),
+    "completion": ("kafkapy.cli.completion", "print what teaches a shell to complete all this"),
 }
 
 
@@ -29,7 +32,7 @@ class Failed(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = _parser(given[0] if given else None)
+    parser = command_parser(given[:1])
     options = parser.parse_args(given)
     if options.command is None:
         parser.print_help()
@@ -63,16 +66,15 @@ def _discard_output() -> None:
     os.close(nowhere)
 
 
-def _parser(wanted: str | None) -> argparse.ArgumentParser:
+def command_parser(wanted: Collection[str]) -> argparse.ArgumentParser:
+    """Of `kafkapy`, with the arguments of the commands in `wanted`."""
     from kafkapy import __version__
 
-    parser = argparse.ArgumentParser(
-        prog="kafkapy", description="A Kafka server in Python, and tools for it."
-    )
+    parser = Parser(prog="kafkapy", description="A Kafka server in Python, and tools for it.")
     parser.add_argument("--version", action="version", version=f"kafkapy {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, (module, purpose) in COMMANDS.items():
         sub = commands.add_parser(name, help=purpose, description=purpose)
-        if name == wanted:
+        if name in wanted:
             importlib.import_module(module).add_arguments(sub)
     return parser

@@ -1,16 +1,19 @@
-"""Tables for people, JSON for programs."""
+"""Tables for people, JSON for programs. Ids print in both as Kafka prints them."""
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
+from uuid import UUID
+
+from kafkapy.kraft.uuids import uuid_to_text
 
 
 def show(rows: Sequence[dict[str, Any]], *, as_json: bool, empty: str = "nothing") -> None:
     """One JSON object a line, or a table with the first row's names as its head."""
     if as_json:
         for row in rows:
-            print(json.dumps(row, default=str))
+            print(json.dumps(row, default=_text))
         return
     if not rows:
         print(empty)
@@ -29,8 +32,12 @@ def print_line(columns: Iterable[tuple[str, int]]) -> None:
 
 def _cell(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
-    return "-" if value is None else str(value)
+        return ",".join(map(_text, value))
+    return "-" if value is None else _text(value)
+
+
+def _text(value: Any) -> str:
+    return uuid_to_text(value) if isinstance(value, UUID) else str(value)
 
 
 class Progress:

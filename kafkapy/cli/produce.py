@@ -17,8 +17,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from kafkapy.cli.arguments import INT32, INT64_MAX, utf8
-from kafkapy.cli.client import DEFAULT_SERVER, Client, check
+from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, utf8
+from kafkapy.cli.client import Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
 from kafkapy.cli.partitioner import partition_for_key
@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", type=utf8)
-    parser.add_argument("--server", default=DEFAULT_SERVER, metavar="HOST:PORT")
+    add_bootstrap_server(parser)
     parser.add_argument("--format", choices=("value", "key:value", "json"), default="value")
     parser.add_argument("--separator", default=":", help="between key and value (default ':')")
     parser.add_argument("--partition", type=INT32, help="all records to this partition")

@@ -3,8 +3,8 @@
 import argparse
 from typing import Any, Final
 
-from kafkapy.cli.arguments import INT16, INT32, utf8
-from kafkapy.cli.client import DEFAULT_SERVER, Client, check, check_all
+from kafkapy.cli.arguments import INT16, INT32, asking, utf8
+from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 from kafkapy.protocol.api_keys import ApiKey
@@ -22,8 +22,7 @@ _TIMEOUT_MS: Final = 60_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(server=DEFAULT_SERVER, json=False)
-    common = _common()
+    common = asking()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="names and sizes", parents=[common]).set_defaults(run=_list)
     describe = actions.add_parser(
@@ -52,14 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     configs.add_argument("topic", type=utf8)
     configs.add_argument("--all", action="store_true", help="the defaults too")
     configs.set_defaults(run=_configs)
-
-
-def _common() -> argparse.ArgumentParser:
-    """What every action takes. No defaults here: the command has them."""
-    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--server", metavar="HOST:PORT", help=f"default {DEFAULT_SERVER}")
-    common.add_argument("--json", action="store_true", help="one JSON object a line")
-    return common
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from kafkapy.broker.requests.translations import millis
 from kafkapy.cli import hanging
-from kafkapy.cli.arguments import INT64, INT64_MAX, utf8
-from kafkapy.cli.client import DEFAULT_SERVER, Client, check
+from kafkapy.cli.arguments import INT64, INT64_MAX, asking, utf8
+from kafkapy.cli.client import Client, check
 from kafkapy.cli.finding import TRANSACTION, coordinator, each_broker
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -29,10 +29,7 @@ _PAUSE_SECONDS: Final = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(server=DEFAULT_SERVER, json=False)
-    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--server", metavar="HOST:PORT", help=f"default {DEFAULT_SERVER}")
-    common.add_argument("--json", action="store_true", help="one JSON object a line")
+    common = asking()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     lists = actions.add_parser("list", help="transactional ids and their state", parents=[common])
     lists.add_argument("--state", help="only these, for example Ongoing,PrepareCommit")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkapy.cli.main import main
+from kafkapy.cli.main import command_parser, main
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,58 @@ def test_what_kafka_has_no_room_for_is_a_usage_error(
         main(arguments)
     assert ended.value.code == 2
     assert ": error: argument" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("topics",), "kafkapy topics: error: the following arguments are required: ACTION"),
+        (("topics", "create"), "kafkapy topics create: error: the following arguments"),
+        (("topics", "create", "x", "--bogus"), "kafkapy topics create: error: unrecognized"),
+        (("topics", "--bogus", "list"), "kafkapy topics: error: unrecognized"),
+        (("produce", "x", "y\nz"), "kafkapy produce: error: unrecognized arguments: y z"),
+        (("groups", "reset-offsets", "g"), "kafkapy groups reset-offsets: error: one of the"),
+        (("nothing",), "kafkapy: error: argument COMMAND: invalid choice: 'nothing'"),
+        (("--bogus",), "kafkapy: error: unrecognized arguments: --bogus"),
+    ],
+)
+def test_a_usage_error_is_one_line_of_the_command_it_is_about(
+    arguments: tuple[str, ...], told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    said = capfd.readouterr().err
+    assert said.startswith(told)
+    command = told.partition(":")[0]
+    assert said.endswith(f" (see {command} --help)\n")
+    assert said.count("\n") == 1
+
+
+_ASKING = {
+    "topics": ("list", "describe x", "create x", "alter x", "delete x", "configs x"),
+    "groups": ("list", "describe g", "reset-offsets g --to-latest", "delete g"),
+    "transactions": ("list", "describe t", "find-hanging", "abort t"),
+    "produce": ("x",),
+    "consume": ("x",),
+}
+
+
+@pytest.mark.parametrize(
+    "command", [f"{name} {rest}" for name, actions in _ASKING.items() for rest in actions]
+)
+def test_who_asks_a_broker_is_told_which_as_kafkas_tools_are(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the option, by its short old name, by the environment, or it is the usual one."""
+    words = command.split()
+    parse = command_parser(words[:1]).parse_args
+    monkeypatch.delenv("KAFKAPY_BOOTSTRAP_SERVER", raising=False)
+    assert parse(words).server == "127.0.0.1:9092"
+    monkeypatch.setenv("KAFKAPY_BOOTSTRAP_SERVER", "")
+    assert command_parser(words[:1]).parse_args(words).server == "127.0.0.1:9092"
+    monkeypatch.setenv("KAFKAPY_BOOTSTRAP_SERVER", "kafka:1")
+    parse = command_parser(words[:1]).parse_args
+    assert parse(words).server == "kafka:1"
+    assert parse([*words, "--bootstrap-server", "kafka:2"]).server == "kafka:2"
+    assert parse([*words, "--server", "kafka:3"]).server == "kafka:3"

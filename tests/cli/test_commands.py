@@ -14,6 +14,7 @@ from kafkapy.cli.client import Client
 from kafkapy.cli.main import main
 from kafkapy.cli.produce import _partitions
 from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.uuids import uuid_from_text, uuid_to_text
 from kafkapy.testing import Broker
 
 
@@ -24,7 +25,7 @@ def kafka() -> Iterator[Broker]:
 
 
 def run(kafka: Broker, *arguments: str) -> int:
-    return main([*arguments, "--server", kafka.bootstrap])
+    return main([*arguments, "--bootstrap-server", kafka.bootstrap])
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -35,7 +36,11 @@ def test_a_topic_is_created_listed_altered_and_deleted(
     kafka: Broker, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run(kafka, "topics", "create", "life", "--partitions", "2", "--json") == 0
-    assert json.loads(capfd.readouterr().out)["partitions"] == 2
+    made = json.loads(capfd.readouterr().out)
+    assert made["partitions"] == 2
+    assert uuid_to_text(uuid_from_text(made["id"])) == made["id"]  # as Kafka prints it
+    assert run(kafka, "topics", "list") == 0
+    assert made["id"] in capfd.readouterr().out.split()
     assert run(kafka, "topics", "alter", "life", "--partitions", "3") == 0
     assert run(kafka, "topics", "alter", "life", "--config", "retention.ms=5000") == 0
     assert run(kafka, "topics", "describe", "life", "--json") == 0
@@ -236,11 +241,23 @@ def test_what_is_no_broker_is_said_in_one_line(capfd: pytest.CaptureFixture[str]
         thread = threading.Thread(target=answer)
         thread.start()
         address = f"127.0.0.1:{stranger.getsockname()[1]}"
-        assert main(["topics", "list", "--server", address]) == 1
+        assert main(["topics", "list", "--bootstrap-server", address]) == 1
         thread.join()
     assert "is no Kafka broker" in capfd.readouterr().err
 
 
 def test_nobody_at_the_address_is_said_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["topics", "list", "--server", "127.0.0.1:1"]) == 1
+    assert main(["topics", "list", "--bootstrap-server", "127.0.0.1:1"]) == 1
     assert "cannot reach a broker at 127.0.0.1:1" in capfd.readouterr().err
+
+
+def test_of_several_addresses_the_first_that_answers_is_asked(
+    kafka: Broker, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["topics", "list", "--bootstrap-server", f"127.0.0.1:1, {kafka.bootstrap}"]) == 0
+    monkeypatch.setenv("KAFKAPY_BOOTSTRAP_SERVER", kafka.bootstrap)
+    assert main(["topics", "list"]) == 0
+    monkeypatch.setenv("KAFKAPY_BOOTSTRAP_SERVER", "127.0.0.1:1,127.0.0.1:2")
+    capfd.readouterr()
+    assert main(["topics", "list"]) == 1
+    assert "cannot reach a broker at 127.0.0.1:1,127.0.0.1:2: " in capfd.readouterr().err

@@ -22,7 +22,7 @@ def kafka() -> Iterator[Broker]:
 
 
 def run(kafka: Broker, *arguments: str) -> int:
-    return main(["groups", *arguments, "--server", kafka.bootstrap])
+    return main(["groups", *arguments, "--bootstrap-server", kafka.bootstrap])
 
 
 def rows(capfd: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:

@@ -37,14 +37,14 @@ class Told:
         self._kafka, self._capfd = kafka, capfd
 
     def text(self, *arguments: str) -> str:
-        assert main(["transactions", *arguments, "--server", self._kafka.bootstrap]) == 0
+        assert main(["transactions", *arguments, "--bootstrap-server", self._kafka.bootstrap]) == 0
         return self._capfd.readouterr().out
 
     def rows(self, *arguments: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.text(*arguments, "--json").splitlines()]
 
     def mistake(self, *arguments: str) -> str:
-        assert main(["transactions", *arguments, "--server", self._kafka.bootstrap]) == 1
+        assert main(["transactions", *arguments, "--bootstrap-server", self._kafka.bootstrap]) == 1
         said = self._capfd.readouterr().err
         assert said.count("\n") == 1
         return said
