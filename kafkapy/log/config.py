@@ -23,7 +23,6 @@ class LogConfig:
     segment_jitter_ms: int = 0
     segment_index_bytes: int = 10 * 1024 * 1024
     index_interval_bytes: int = 4096
-    preallocate: bool = False
 
     retention_ms: int = 7 * _DAY_MS
     retention_bytes: int = UNLIMITED

@@ -206,7 +206,7 @@ class Shell:
             self._journal,
             is_controller=endpoint.name in config.listening.controller_names,
             max_frame_bytes=config.socket_request_max_bytes,
-            max_connections=lambda: config.max_connections,
+            max_connections=lambda: _max_connections(config, endpoint.name),
         )
 
     def serving(self) -> Serving:
@@ -305,3 +305,9 @@ def _room_for_files(journal: Journal) -> int:
             remedy="raise the hard limit (ulimit -Hn)",
         )  # fmt: skip
     return files
+
+
+def _max_connections(config: BrokerConfig, listener: str) -> int:
+    value = config.listener_value(listener, "max.connections")
+    assert isinstance(value, int), value
+    return value

@@ -59,3 +59,18 @@ def test_a_disk_that_fails_under_a_node_is_one_line(
     finally:
         gc.enable()
     assert capfd.readouterr().err == "kafkapy: /data/t-0/0.log: No space left on device\n"
+
+
+def test_a_listener_that_would_answer_in_plain_text_is_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its name is that of TLS, and whoever set it relies on that."""
+    assert main(
+        ["serve", "--data", str(tmp_path / "data"),
+         "--set", "listeners=PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0"]
+    ) == 1  # fmt: skip
+    told = capfd.readouterr().err
+    assert "SSL://127.0.0.1:0" in told
+    assert "listeners: kafkapy speaks neither TLS nor SASL yet" in told
+    assert "Map it to PLAINTEXT" in told
+    assert not (tmp_path / "data").exists()

@@ -15,6 +15,7 @@ from kafkapy.broker.config.combinations import check_together
 from kafkapy.broker.config.key import Key, NoDefault, Value
 from kafkapy.broker.config.listeners import Endpoint, Listeners
 from kafkapy.broker.config.properties import parse_properties
+from kafkapy.broker.config.refusals import refuse_unbuilt
 from kafkapy.broker.config.resolve import Layers
 from kafkapy.broker.config.synonyms import broker_synonyms, scale_ms
 from kafkapy.broker.config.table import BrokerKeys, is_known, key_of
@@ -27,7 +28,8 @@ Altered = Callable[[frozenset[str]], None]
 class BrokerConfig(BrokerKeys):
     """Built from the text of server.properties, or from a mapping of names to texts.
 
-    ConfigError says which value cannot be. `unknown` lists the names nobody knows.
+    ConfigError says which value cannot be, or promises what is not built (refusals.py).
+    `unknown` lists the names nobody knows.
     """
 
     def __init__(self, properties: Layer) -> None:
@@ -40,8 +42,9 @@ class BrokerConfig(BrokerKeys):
             if (key := key_of(name)) is not None:
                 parse(key, text)
         self._settle()
-        self.listening = Listeners(self)
+        self.listening: Listeners = Listeners(self)
         check_together(self, self.static)
+        refuse_unbuilt(self, BrokerKeys, self.static)
 
     @classmethod
     def from_text(cls, text: str) -> "BrokerConfig":

@@ -5,6 +5,7 @@ python -m kafkapy.broker.config.document            writes docs/CONFIG.md
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from kafkapy.broker.config.client_metrics import ClientMetricsKeys
 from kafkapy.broker.config.key import Dynamic, Key, NoDefault, Section
 from kafkapy.broker.config.keys.group import GroupConfigKeys
 from kafkapy.broker.config.keys.topic import TopicKeys
+from kafkapy.broker.config.refusals import Kind, kind_of, refusal_of
 from kafkapy.broker.config.table import BrokerKeys
 from kafkapy.broker.config.values import to_text
 
@@ -36,20 +38,28 @@ of a topic, {group} of a group and {metrics} of a client metrics subscription. T
   dynamic value of all brokers, `server.properties`, the default.
 - `listener.name.<listener>.<key>` sets a key of one listener,
   `listener.name.<listener>.<mechanism>.<key>` one of a SASL mechanism there.
-- {ignored} keys are accepted without effect, so that a `server.properties` written for Apache
-  Kafka starts; the last column says why.
+- The last column says what becomes of a value:
+  - *acts* ({acts} keys): kafkapy does what the key says.
+  - *no effect* ({ignored} keys): accepted, so that a `server.properties` written for Apache Kafka
+    starts, and not acted on; why nobody misses it is said.
+  - *refused* ({refused} keys; values of others): the key promises what is not built, and somebody
+    may rely on that. Any value but the default stops the start, and is refused of a running
+    broker and of topics. What to do instead is said, in the table and by the refusal.
 """
 
 
 def document() -> str:
     """The whole page."""
-    everything = [*BrokerKeys.table.values(), *TopicKeys.table.values()]
+    sections = (BrokerKeys, TopicKeys, GroupConfigKeys, ClientMetricsKeys)
+    kinds = Counter(kind_of(key) for section in sections for key in _shown(section))
     head = _HEAD.format(
         count=len(_shown(BrokerKeys)),
         topic=len(_shown(TopicKeys)),
         group=len(_shown(GroupConfigKeys)),
         metrics=len(_shown(ClientMetricsKeys)),
-        ignored=sum(not key.acted_on and not key.is_internal for key in everything),
+        acts=kinds[Kind.ACTS],
+        ignored=kinds[Kind.WITHOUT_EFFECT],
+        refused=kinds[Kind.REFUSED],
     )
     parts = [head]
     for section in BrokerKeys.__bases__:
@@ -82,7 +92,7 @@ def _part(title: str, about: str, section: type[Section], column: str) -> Iterat
     if about:
         yield f"{about}\n"
     middle = f" {column} |" if column else ""
-    yield f"| key | what it does | type | default | allowed |{middle} without effect |"
+    yield f"| key | what it does | type | default | allowed |{middle} effect |"
     yield "|---|---|---|---|---|" + ("---|" if column else "") + "---|"
     for key in _shown(section):
         yield _row(key, column)
@@ -106,8 +116,18 @@ def _row(key: Key[Any], column: str) -> str:
         cells.append("" if key.dynamic is Dynamic.READ_ONLY else key.dynamic.value)
     elif column:
         cells.append(", ".join(f"`{name}`" for name in key.synonyms))
-    cells.append("" if key.acted_on else key.note)
+    cells.append(_effect(key))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _effect(key: Key[Any]) -> str:
+    kind, refusal = kind_of(key), refusal_of(key.name)
+    if refusal is not None:
+        told = f"{refusal.why} {refusal.instead}"
+        if kind is Kind.ACTS:
+            return f"acts; *refused:* {refusal.only}. {told}"
+        return f"*refused:* {told}"
+    return "acts" if kind is Kind.ACTS else f"no effect: {key.note}"
 
 
 def _default(key: Key[Any]) -> str:

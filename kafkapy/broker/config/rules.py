@@ -49,7 +49,7 @@ class BrokerConfigRules:
                         ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed."
                     )
                 check_name(name)
-                check_topic(values, self._config)
+                check_topic(values, self._config, before)
             case Resource.BROKER:
                 _check_node_name(name)
             case Resource.CLIENT_METRICS:

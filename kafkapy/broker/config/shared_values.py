@@ -14,19 +14,32 @@ PER_BROKER: Final = Dynamic.PER_BROKER
 HIGH: Final = Importance.HIGH
 LOW: Final = Importance.LOW
 
-# Why a key is accepted without being acted on.
+# Why a key is accepted without being acted on, and why nobody misses what it would do. One that
+# somebody would rely on is no row with a reason here but is refused: refusals.py.
+BY_SIZE: Final = "kafkapy closes segments of the metadata log by their size."
 LISTENS_AT_ONCE: Final = "kafkapy opens all its listeners at once."
-NO_COMPARING: Final = "kafkapy does not compare a certificate with the one before it."
+NOTHING_UNSTABLE: Final = "kafkapy serves nothing that is unstable."
 NO_DEADLINE: Final = "kafkapy starts without a deadline."
 NO_JAVA: Final = "kafkapy loads no Java classes."
 NO_JMX: Final = "kafkapy counts its metrics in its own way."
 NO_KERBEROS: Final = "kafkapy does not speak Kerberos."
+NO_LINGER: Final = "kafkapy writes together what comes together, without waiting for more."
 NO_OAUTH: Final = "kafkapy does not speak OAUTHBEARER."
 NO_PURGATORY: Final = "What waits in kafkapy is dropped as soon as it is answered."
+NO_QUOTAS: Final = "kafkapy has no quotas: who sets one hears that the API is not there."
 NO_RESERVING: Final = "kafkapy leaves reserving space to the file system."
+NO_SASL: Final = "Only a listener with SASL reads it, and such a listener is refused."
+NO_SHARE_GROUPS: Final = "kafkapy has no share groups: consumers hear that the API is not there."
+NO_STREAMS_GROUPS: Final = "kafkapy has no streams groups: members hear that the API is not there."
+NO_TELEMETRY: Final = (
+    "kafkapy, as Apache Kafka without a plug-in for it, asks clients for no metrics."
+)
 NO_THREADS: Final = "kafkapy has no such thread pool."
-NOT_YET: Final = "kafkapy does not act on it yet."
-NO_TIERS: Final = "kafkapy has no tiered storage."
+NO_TIERS: Final = "kafkapy has no tiered storage, and switching it on is refused."
+NO_TLS: Final = "Only a listener with TLS reads it, and such a listener is refused."
+NO_TOKENS: Final = "There are no delegation tokens: delegation.token.secret.key is refused."
+OF_KAFKAS_TESTS: Final = "Only Apache Kafka's own tests set it."
+ONE_NODE: Final = "A cluster of kafkapy is one node, so there is nobody that it could be about."
 ONE_TIMEOUT: Final = "Connections between kafkapy nodes use request.timeout.ms."
-OPENSSL: Final = "kafkapy's TLS is OpenSSL's."
 OWN_BUFFERS: Final = "kafkapy sizes such buffers itself."
+SYSTEM_BUFFERS: Final = "kafkapy leaves it to the operating system."

@@ -14,6 +14,7 @@ from typing import Any, Final
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.key import Value
 from kafkapy.broker.config.keys.topic import TopicKeys
+from kafkapy.broker.config.refusals import refuse_unbuilt
 from kafkapy.broker.config.resolve import inherited
 from kafkapy.broker.config.values import ConfigError, parse
 from kafkapy.core.errors import ErrorCode, Refused
@@ -68,8 +69,12 @@ def make_log_config(overrides: Mapping[str, str], broker: BrokerConfig) -> LogCo
     return LogConfig(**settings)
 
 
-def check_topic(values: Mapping[str, str], broker: BrokerConfig) -> None:
-    """Refused(INVALID_CONFIG) unless a topic may have these settings; Kafka's sentences."""
+def check_topic(values: Mapping[str, str], broker: BrokerConfig, before: Mapping[str, str]) -> None:
+    """Refused(INVALID_CONFIG) unless a topic may have these settings; Kafka's sentences.
+
+    What the topic had `before` and promises what is not built stays: it may come from
+    another server's data, and nobody asks for it now.
+    """
     for name in values:
         if name not in TopicKeys.table:
             raise Refused(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
@@ -83,6 +88,11 @@ def check_topic(values: Mapping[str, str], broker: BrokerConfig) -> None:
             "Tiered Storage functionality is disabled in the broker. Topic cannot be configured "
             "with remote log storage.",
         )
+    new = {name: text for name, text in values.items() if before.get(name) != text}
+    try:
+        refuse_unbuilt(broker, TopicKeys, new)
+    except ConfigError as unbuilt:
+        raise Refused(ErrorCode.INVALID_CONFIG, str(unbuilt)) from None
     topic = make_log_config(values, broker)
     if topic.min_compaction_lag_ms > topic.max_compaction_lag_ms:
         raise Refused(

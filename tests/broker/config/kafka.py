@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.refusals import refusal_of
 
 _PATH = Path(__file__).parents[2] / "fixtures" / "config" / "kafka-4.3.1.json"
 KAFKA: dict[str, Any] = json.loads(_PATH.read_text(encoding="utf-8"))
@@ -25,3 +26,9 @@ def minimal(**properties: str) -> BrokerConfig:
     }
     given |= {name.replace("_", "."): value for name, value in properties.items()}
     return BrokerConfig(given)
+
+
+def is_refused_here(request: Any) -> bool:
+    """An alteration of what kafkapy does not keep: it is not taken (test_acted_on.py), where
+    Kafka takes it."""
+    return any(refusal_of(key) is not None for key, *_ in request[2])

@@ -12,7 +12,7 @@ from kafkapy.broker.config.alter import check_incremental, check_legacy, duplica
 from kafkapy.broker.config.rules import BrokerConfigRules
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.configs import Alteration
-from tests.broker.config.kafka import KAFKA, kafkas_config, minimal
+from tests.broker.config.kafka import KAFKA, is_refused_here, kafkas_config, minimal
 
 # Decided by the controller's machine (tests/kraft/controller/test_configs.py), or about
 # loggers, of which kafkapy has none.
@@ -23,7 +23,9 @@ def _incremental() -> list[Any]:
     return [
         row
         for row in KAFKA["incremental_alter"]
-        if row[0][0] != 8 and not any(words in (row[2] or "") for words in _ELSEWHERE)
+        if row[0][0] != 8
+        and not (row[1] == "none" and is_refused_here(row[0]))
+        and not any(words in (row[2] or "") for words in _ELSEWHERE)
     ]
 
 

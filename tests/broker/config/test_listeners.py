@@ -4,6 +4,7 @@ import pytest
 
 from kafkapy.broker.config.listeners import (
     Endpoint,
+    Listeners,
     SecurityProtocol,
     Voter,
     parse_addresses,
@@ -29,13 +30,23 @@ def test_advertised_listeners_replace_the_brokers_and_leave_the_controllers() ->
 
 
 def test_a_listener_has_the_protocol_that_the_map_says() -> None:
-    listening = minimal(
+    config = minimal(
         listeners="internal://:9092,EXTERNAL://0.0.0.0:9094,CONTROLLER://[::1]:9093",
         listener_security_protocol_map=(
-            "INTERNAL:PLAINTEXT,EXTERNAL:SASL_SSL,CONTROLLER:PLAINTEXT"
+            "INTERNAL:PLAINTEXT,EXTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"
         ),
         inter_broker_listener_name="INTERNAL",
-    ).listening
+    )
+    # A node with such a listener is refused at start; what it would be is known all the same.
+    config.alter(
+        cluster={},
+        broker={
+            "listener.security.protocol.map": (
+                "INTERNAL:PLAINTEXT,EXTERNAL:SASL_SSL,CONTROLLER:PLAINTEXT"
+            )
+        },
+    )
+    listening = Listeners(config)
     assert [(one.name, one.host, one.protocol.name) for one in listening.all] == [
         ("INTERNAL", "", "PLAINTEXT"),
         ("EXTERNAL", "0.0.0.0", "SASL_SSL"),

@@ -44,7 +44,7 @@ def test_the_same_overrides_share_one_config() -> None:
 def test_an_internal_segment_size_has_no_lower_bound() -> None:
     topics = TopicConfigs(minimal())
     overrides = {"internal.segment.bytes": "100"}
-    check_topic(overrides, minimal())
+    check_topic(overrides, minimal(), {})
     assert topics.log_config(overrides).segment_bytes == 100
 
 
@@ -66,7 +66,7 @@ def test_settings_are_refused_in_kafkas_words(
     settings: dict[str, str], code: str, message: str | None
 ) -> None:
     try:
-        check_topic(settings, kafkas_config())
+        check_topic(settings, kafkas_config(), {})
         answer: tuple[str, str | None] = ("none", None)
     except Refused as refused:
         answer = (refused.code.name.lower(), refused.message)
@@ -75,6 +75,6 @@ def test_settings_are_refused_in_kafkas_words(
 
 def test_an_unknown_key_is_refused_before_any_value() -> None:
     with pytest.raises(Refused) as raised:
-        check_topic({"retention.ms": "x", "foo": "1"}, minimal())
+        check_topic({"retention.ms": "x", "foo": "1"}, minimal(), {})
     assert raised.value.code is ErrorCode.INVALID_CONFIG
     assert raised.value.message == "Unknown topic config name: foo"

@@ -6,8 +6,9 @@ from kafkapy.broker.config.shared_values import (
     CLUSTER_WIDE,
     HIGH,
     MAX_INT,
+    NO_LINGER,
+    NO_STREAMS_GROUPS,
     NO_THREADS,
-    NOT_YET,
     OWN_BUFFERS,
 )
 from kafkapy.broker.config.validators import ListOf, OneOf, at_least
@@ -37,7 +38,7 @@ class GroupKeys(Section):
         -1,
         "How long the coordinator gathers records before it writes them; -1 adapts.",
         valid=at_least(-1),
-        ignored=NOT_YET,
+        ignored=NO_LINGER,
     )
     group_coordinator_cached_buffer_max_bytes = int32(
         1048588,
@@ -140,7 +141,7 @@ class GroupKeys(Section):
         45000,
         "How long a streams member may be silent before it is removed.",
         valid=at_least(1),
-        ignored=NOT_YET,
+        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_min_session_timeout_ms = int32(
         45000,
@@ -156,7 +157,7 @@ class GroupKeys(Section):
         5000,
         "How often a streams member sends a heartbeat.",
         valid=at_least(1),
-        ignored=NOT_YET,
+        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_min_heartbeat_interval_ms = int32(
         5000,
@@ -173,7 +174,7 @@ class GroupKeys(Section):
         "Least time between two assignments of a streams group.",
         valid=at_least(0),
         dynamic=CLUSTER_WIDE,
-        ignored=NOT_YET,
+        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_min_assignment_interval_ms = int32(
         0,
@@ -195,13 +196,13 @@ class GroupKeys(Section):
         MAX_INT,
         "Members that a streams group may have.",
         valid=at_least(1),
-        ignored=NOT_YET,
+        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_num_standby_replicas = int32(
         0,
         "Standby replicas of each task of a streams group.",
         valid=at_least(0),
-        ignored=NOT_YET,
+        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_max_standby_replicas = int32(
         2,
@@ -212,7 +213,7 @@ class GroupKeys(Section):
         3000,
         "How long the first rebalance of an empty streams group waits for members.",
         valid=at_least(0),
-        ignored=NOT_YET,
+        ignored=NO_STREAMS_GROUPS,
     )
     offset_metadata_max_bytes = int32(
         4096,
@@ -230,7 +231,7 @@ class GroupKeys(Section):
         "Bytes of the offsets topic that are read at once when a coordinator loads.",
         valid=at_least(1),
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=OWN_BUFFERS,
     )
     offsets_retention_minutes = int32(
         10080,

@@ -11,7 +11,7 @@ from kafkapy.broker.config.shared_values import (
     NO_RESERVING,
     NO_THREADS,
     NO_TIERS,
-    NOT_YET,
+    ONE_NODE,
     OWN_BUFFERS,
 )
 from kafkapy.broker.config.validators import GzipLevel, ListOf, OneOf, at_least, between
@@ -195,7 +195,7 @@ class LogKeys(Section):
         "directory before it stops.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     num_recovery_threads_per_data_dir = int32(
         2,

@@ -8,10 +8,11 @@ from kafkapy.broker.config.shared_values import (
     LISTENS_AT_ONCE,
     LOW,
     MAX_INT,
+    NO_SASL,
     NO_THREADS,
-    NOT_YET,
     ONE_TIMEOUT,
     PER_BROKER,
+    SYSTEM_BUFFERS,
 )
 from kafkapy.broker.config.validators import ListOf, OneOf, at_least
 
@@ -63,13 +64,13 @@ class NetworkKeys(Section):
         102400,
         "SO_SNDBUF of accepted sockets; -1 leaves it to the operating system.",
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=SYSTEM_BUFFERS,
     )
     socket_receive_buffer_bytes = int32(
         102400,
         "SO_RCVBUF of accepted sockets; -1 leaves it to the operating system.",
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=SYSTEM_BUFFERS,
     )
     socket_request_max_bytes = int32(
         104857600,
@@ -103,13 +104,11 @@ class NetworkKeys(Section):
         "Connections that one address may hold.",
         valid=at_least(0),
         dynamic=CLUSTER_WIDE,
-        ignored=NOT_YET,
     )
     max_connections_per_ip_overrides = string(
         "",
         "Exceptions to max.connections.per.ip as <host or address>:<count>.",
         dynamic=CLUSTER_WIDE,
-        ignored=NOT_YET,
     )
     max_connection_creation_rate = int32(
         MAX_INT,
@@ -117,7 +116,6 @@ class NetworkKeys(Section):
         "one listener.",
         valid=at_least(0),
         dynamic=CLUSTER_WIDE,
-        ignored=NOT_YET,
     )
     connections_max_idle_ms = int64(
         600000,
@@ -128,7 +126,7 @@ class NetworkKeys(Section):
         "How long a connection that failed to authenticate is kept before it is closed.",
         valid=at_least(0),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_SASL,
     )
     queued_max_requests = int32(
         500,

@@ -9,7 +9,9 @@ from kafkapy.broker.config.shared_values import (
     MAX_LONG,
     NO_JAVA,
     NO_JMX,
-    NOT_YET,
+    NO_QUOTAS,
+    NO_TELEMETRY,
+    NOTHING_UNSTABLE,
     PER_BROKER,
 )
 from kafkapy.broker.config.validators import ListOf, at_least
@@ -77,20 +79,17 @@ class NodeKeys(Section):
         None,
         "Class that may refuse to create a topic.",
         importance=LOW,
-        ignored=NO_JAVA,
     )
     alter_config_policy_class_name = java_class(
         None,
         "Class that may refuse to alter a configuration.",
         importance=LOW,
-        ignored=NO_JAVA,
     )
     config_providers = strings(
         (),
         "Names of providers that values of the form ${name:path:key} are looked up in.",
         dynamic=CLUSTER_WIDE,
         importance=LOW,
-        ignored=NO_JAVA,
     )
     max_request_partition_size_limit = int32(
         2000,
@@ -102,7 +101,7 @@ class NodeKeys(Section):
         "Largest batch of metrics that a client may push (KIP-714).",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_TELEMETRY,
     )
     metric_reporters = strings(
         ("org.apache.kafka.common.metrics.JmxReporter",),
@@ -149,56 +148,56 @@ class NodeKeys(Section):
         "Samples that client quotas are measured over.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_QUOTAS,
     )
     quota_window_size_seconds = int32(
         1,
         "Length of one sample of client quotas.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_QUOTAS,
     )
     controller_quota_window_num = int32(
         11,
         "Samples that the quota on controller mutations is measured over.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_QUOTAS,
     )
     controller_quota_window_size_seconds = int32(
         1,
         "Length of one sample of the quota on controller mutations.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_QUOTAS,
     )
     replication_quota_window_num = int32(
         11,
         "Samples that replication quotas are measured over.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_QUOTAS,
     )
     replication_quota_window_size_seconds = int32(
         1,
         "Length of one sample of replication quotas.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_QUOTAS,
     )
     alter_log_dirs_replication_quota_window_num = int32(
         11,
         "Samples that the quota on moves between log directories is measured over.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_QUOTAS,
     )
     alter_log_dirs_replication_quota_window_size_seconds = int32(
         1,
         "Length of one sample of the quota on moves between log directories.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_QUOTAS,
     )
     leader_replication_throttled_rate = int64(
         MAX_LONG,
@@ -222,17 +221,16 @@ class NodeKeys(Section):
         None,
         "Class that decides which quota a client falls under.",
         importance=LOW,
-        ignored=NO_JAVA,
     )
     unstable_api_versions_enable = boolean(
         False,
         "Whether versions of APIs that may still change are served.",
         internal=True,
-        ignored=NOT_YET,
+        ignored=NOTHING_UNSTABLE,
     )
     unstable_feature_versions_enable = boolean(
         False,
         "Whether levels of features that may still change can be finalized.",
         internal=True,
-        ignored=NOT_YET,
+        ignored=NOTHING_UNSTABLE,
     )

@@ -2,7 +2,18 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int32, int64, string, strings
-from kafkapy.broker.config.shared_values import HIGH, LOW, MAX_LONG, NO_DEADLINE, NO_JMX, NOT_YET
+from kafkapy.broker.config.shared_values import (
+    BY_SIZE,
+    HIGH,
+    LOW,
+    MAX_LONG,
+    NO_DEADLINE,
+    NO_JMX,
+    NO_LINGER,
+    OF_KAFKAS_TESTS,
+    ONE_NODE,
+    OWN_BUFFERS,
+)
 from kafkapy.broker.config.validators import at_least
 
 
@@ -21,7 +32,7 @@ class QuorumKeys(Section):
         False,
         "Whether a controller that is no voter asks to become one.",
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     controller_quorum_election_timeout_ms = int32(
         1000,
@@ -68,7 +79,7 @@ class QuorumKeys(Section):
         25,
         "How long the quorum's leader gathers records before it writes them.",
         valid=at_least(0),
-        ignored=NOT_YET,
+        ignored=NO_LINGER,
     )
     metadata_log_dir = string(
         None,
@@ -85,7 +96,7 @@ class QuorumKeys(Section):
         604800000,
         "Age at which a segment of the metadata log is closed.",
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=BY_SIZE,
     )
     metadata_log_max_record_bytes_between_snapshots = int64(
         20971520,
@@ -121,19 +132,19 @@ class QuorumKeys(Section):
         None,
         "Overrides metadata.log.segment.bytes, without its lower bound.",
         internal=True,
-        ignored=NOT_YET,
+        ignored=OF_KAFKAS_TESTS,
     )
     internal_metadata_max_batch_size_in_bytes = int32(
         8388608,
         "Largest batch of the metadata log.",
         internal=True,
-        ignored=NOT_YET,
+        ignored=OWN_BUFFERS,
     )
     internal_metadata_delete_delay_millis = int64(
         60000,
         "How long a deleted metadata segment stays on disk.",
         internal=True,
-        ignored=NOT_YET,
+        ignored=OF_KAFKAS_TESTS,
     )
     controller_performance_sample_period_ms = int64(
         60000,

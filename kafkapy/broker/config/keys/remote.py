@@ -10,7 +10,6 @@ class RemoteKeys(Section):
     remote_log_storage_system_enable = boolean(
         False,
         "Whether tiered storage is on.",
-        ignored=NO_TIERS,
     )
     remote_log_storage_manager_class_name = string(
         None,

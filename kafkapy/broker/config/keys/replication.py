@@ -5,9 +5,10 @@ from kafkapy.broker.config.make import boolean, int32, int64, string
 from kafkapy.broker.config.shared_values import (
     CLUSTER_WIDE,
     HIGH,
+    NO_DEADLINE,
     NO_PURGATORY,
     NO_TIERS,
-    NOT_YET,
+    ONE_NODE,
     ONE_TIMEOUT,
 )
 from kafkapy.broker.config.validators import at_least
@@ -50,49 +51,49 @@ class ReplicationKeys(Section):
         valid=at_least(1),
         dynamic=CLUSTER_WIDE,
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     replica_fetch_max_bytes = int32(
         1048576,
         "Bytes that a follower asks for of each partition.",
         valid=at_least(0),
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     replica_fetch_response_max_bytes = int32(
         10485760,
         "Bytes that a follower asks for in one response.",
         valid=at_least(0),
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     replica_fetch_min_bytes = int32(
         1,
         "Bytes that a leader waits for before it answers a follower.",
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     replica_fetch_wait_max_ms = int32(
         500,
         "How long a leader may hold a follower's fetch.",
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     replica_fetch_backoff_ms = int32(
         1000,
         "How long a follower waits after a failed fetch.",
         valid=at_least(0),
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     replica_lag_time_max_ms = int64(
         30000,
         "How long a follower may be behind its leader before it leaves the ISR.",
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     replica_socket_timeout_ms = int32(
         30000,
         "How long a follower waits for an answer.",
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     replica_socket_receive_buffer_bytes = int32(
         65536,
@@ -109,7 +110,6 @@ class ReplicationKeys(Section):
         None,
         "How the replica that a consumer reads from is chosen; Kafka's "
         "RackAwareReplicaSelector is known by its name.",
-        ignored=NOT_YET,
     )
     unclean_leader_election_enable = boolean(
         False,
@@ -137,7 +137,7 @@ class ReplicationKeys(Section):
     controlled_shutdown_enable = boolean(
         True,
         "Whether a broker hands its leaderships over before it stops.",
-        ignored=NOT_YET,
+        ignored=ONE_NODE,
     )
     controller_socket_timeout_ms = int32(
         30000,
@@ -155,7 +155,7 @@ class ReplicationKeys(Section):
     initial_broker_registration_timeout_ms = int32(
         60000,
         "How long a broker tries to register before it gives up and stops.",
-        ignored=NOT_YET,
+        ignored=NO_DEADLINE,
     )
     follower_fetch_last_tiered_offset_enable = boolean(
         False,

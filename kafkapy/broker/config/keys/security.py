@@ -2,7 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import int64, java_class, password, string
-from kafkapy.broker.config.shared_values import LOW, NO_JAVA, NOT_YET, PER_BROKER
+from kafkapy.broker.config.shared_values import LOW, NO_JAVA, NO_SASL, NO_TOKENS, PER_BROKER
 from kafkapy.broker.config.validators import at_least
 
 
@@ -11,13 +11,11 @@ class SecurityKeys(Section):
         "",
         "The authorizer; Kafka's StandardAuthorizer is known by its name, empty means none.",
         importance=LOW,
-        ignored=NOT_YET,
     )
     principal_builder_class = java_class(
         "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
         "Class that makes a principal of a connection.",
         dynamic=PER_BROKER,
-        ignored=NO_JAVA,
     )
     security_providers = string(
         None,
@@ -28,28 +26,28 @@ class SecurityKeys(Section):
     connections_max_reauth_ms = int64(
         0,
         "How long a SASL session lasts before the client must authenticate anew; 0 for ever.",
+        ignored=NO_SASL,
     )
     delegation_token_secret_key = password(
         "Secret that delegation tokens are signed with, the same on all nodes; unset "
         "switches tokens off.",
-        ignored=NOT_YET,
     )
     delegation_token_max_lifetime_ms = int64(
         604800000,
         "How long a delegation token can be renewed.",
         valid=at_least(1),
-        ignored=NOT_YET,
+        ignored=NO_TOKENS,
     )
     delegation_token_expiry_time_ms = int64(
         86400000,
         "How long a delegation token is good without being renewed.",
         valid=at_least(1),
-        ignored=NOT_YET,
+        ignored=NO_TOKENS,
     )
     delegation_token_expiry_check_interval_ms = int64(
         3600000,
         "How often expired delegation tokens are removed.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NOT_YET,
+        ignored=NO_TOKENS,
     )

@@ -2,7 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, float64, int32, int64, string, strings
-from kafkapy.broker.config.shared_values import MAX_LONG, NO_RESERVING, NO_TIERS, NOT_YET
+from kafkapy.broker.config.shared_values import MAX_LONG, NO_RESERVING, NO_TIERS
 from kafkapy.broker.config.validators import (
     GzipLevel,
     ListOf,
@@ -72,7 +72,6 @@ class TopicKeys(Section):
         (),
         "Replicas whose fetching is throttled, as <partition>:<broker>, or * for all.",
         valid=ThrottledReplicas("follower.replication.throttled.replicas"),
-        ignored=NOT_YET,
     )
     index_interval_bytes = int32(
         4096,
@@ -84,7 +83,6 @@ class TopicKeys(Section):
         (),
         "Replicas that are served throttled, as <partition>:<broker>, or * for all.",
         valid=ThrottledReplicas("leader.replication.throttled.replicas"),
-        ignored=NOT_YET,
     )
     local_retention_bytes = int64(
         -2,
@@ -167,7 +165,6 @@ class TopicKeys(Section):
     remote_storage_enable = boolean(
         False,
         "Whether segments are uploaded.",
-        ignored=NO_TIERS,
     )
     retention_bytes = int64(
         -1,

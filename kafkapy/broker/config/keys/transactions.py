@@ -2,7 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int16, int32
-from kafkapy.broker.config.shared_values import CLUSTER_WIDE, HIGH, LOW, NOT_YET
+from kafkapy.broker.config.shared_values import CLUSTER_WIDE, HIGH, LOW, OWN_BUFFERS
 from kafkapy.broker.config.validators import at_least
 
 
@@ -48,7 +48,7 @@ class TransactionKeys(Section):
         "Bytes of the transaction topic that are read at once when a coordinator loads.",
         valid=at_least(1),
         importance=HIGH,
-        ignored=NOT_YET,
+        ignored=OWN_BUFFERS,
     )
     transaction_abort_timed_out_transaction_cleanup_interval_ms = int32(
         10000,
@@ -72,7 +72,6 @@ class TransactionKeys(Section):
         False,
         "Whether producers may keep transactions prepared without a timeout (KIP-939).",
         importance=LOW,
-        ignored=NOT_YET,
     )
     add_partitions_to_txn_retry_backoff_ms = int32(
         20,

@@ -1,0 +1,196 @@
+"""Settings that are refused because what they promise is not built: THE place to lift one.
+
+    server.properties      --> BrokerConfig            the node does not start
+    kafka-configs, brokers --> check_broker_change     INVALID_REQUEST, as for any bad value
+    kafka-configs, topics  --> BrokerConfigRules       INVALID_CONFIG
+    CreateTopics           --> BrokerConfigRules       INVALID_CONFIG
+
+A broker that takes a setting says that it will act on it. Where somebody relies on that for
+safety, for access or for a bound, taking the setting and doing nothing is worse than not
+starting. Whoever builds a feature deletes its entry below; nothing else is told of it, and
+tests/broker/config/test_acted_on.py then asks that the keys be read. Keys whose lack nobody
+would notice are not here: their rows say `ignored=` and why.
+
+A value equal to the default is never refused, nor is one that a metadata log brings along.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkapy.broker.config.key import Key, Section, Value
+from kafkapy.broker.config.listeners import Endpoint, SecurityProtocol, parse_voters
+from kafkapy.broker.config.synonyms import base_name
+from kafkapy.broker.config.values import ConfigError, parse
+from kafkapy.core.data import dataclass
+
+if TYPE_CHECKING:
+    from kafkapy.broker.config.broker_config import BrokerConfig
+
+
+def _is_not_default(config: "BrokerConfig", key: Key[Any], value: Value) -> bool:
+    return value != key.default_value
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """`why` says what is missing and what would happen, `instead` what to do. `only` names
+    the values that are refused, found by `refuses`; without it the key as a whole is."""
+
+    keys: tuple[str, ...]
+    why: str
+    instead: str
+    only: str = ""
+    refuses: "Callable[[BrokerConfig, Key[Any], Value], bool]" = _is_not_default
+
+
+class Kind(Enum):
+    """What becomes of a value. Of a key that acts, some values may be refused all the same."""
+
+    ACTS = "acts"
+    WITHOUT_EFFECT = "without effect"
+    REFUSED = "refused"
+
+
+def _is_secured(endpoints: Iterable[Endpoint]) -> bool:
+    return any(one.protocol is not SecurityProtocol.PLAINTEXT for one in endpoints)
+
+
+def _has_other_voters(config: "BrokerConfig", key: Key[Any], value: Value) -> bool:
+    return any(
+        one.node_id != config.node_id for one in parse_voters(config.controller_quorum_voters)
+    )
+
+
+REFUSALS: Final = (
+    Refusal(
+        ("listeners",),
+        "kafkapy speaks neither TLS nor SASL yet: this listener would answer anybody, in plain "
+        "text.",
+        "Map it to PLAINTEXT in listener.security.protocol.map, on an address that only those "
+        "reach whom you trust.",
+        only="a listener that speaks SSL, SASL_PLAINTEXT or SASL_SSL",
+        refuses=lambda config, key, value: _is_secured(config.listening.all),
+    ),
+    Refusal(
+        ("advertised.listeners",),
+        "kafkapy speaks neither TLS nor SASL yet.",
+        "Map it to PLAINTEXT in listener.security.protocol.map.",
+        only="a listener that speaks SSL, SASL_PLAINTEXT or SASL_SSL",
+        refuses=lambda config, key, value: _is_secured(config.listening.advertised),
+    ),
+    Refusal(
+        ("authorizer.class.name",),
+        "kafkapy has no authorizer yet: nobody would be asked, and everybody may do everything.",
+        "Leave it out, and let only those reach the node whom you trust.",
+    ),
+    Refusal(
+        ("principal.builder.class",),
+        "kafkapy loads no Java classes, and nobody has a principal yet.",
+        "Leave it out.",
+    ),
+    Refusal(
+        ("delegation.token.secret.key",),
+        "kafkapy has no delegation tokens yet.",
+        "Leave it out.",
+    ),
+    Refusal(
+        ("create.topic.policy.class.name", "alter.config.policy.class.name"),
+        "kafkapy loads no Java classes: nothing would be checked by this policy.",
+        "Leave it out, and let only those reach the node who may do what it would refuse.",
+    ),
+    Refusal(
+        ("config.providers",),
+        "kafkapy loads no Java classes: values like ${file:secrets:key} would be taken as they "
+        "stand.",
+        "Leave it out, and write the values themselves.",
+    ),
+    Refusal(
+        ("process.roles",),
+        "kafkapy's nodes are their own controllers so far: one with a single role would wait "
+        "for the other for ever.",
+        "Say broker,controller.",
+        only="anything but broker,controller",
+        refuses=lambda config, key, value: not (config.is_broker and config.is_controller),
+    ),
+    Refusal(
+        ("controller.quorum.voters",),
+        "kafkapy's quorums are of one node so far: this one would wait for the other voters for "
+        "ever.",
+        "Name this node alone, or leave it out.",
+        only="voters other than the node itself",
+        refuses=_has_other_voters,
+    ),
+    Refusal(
+        (
+            "leader.replication.throttled.rate",
+            "follower.replication.throttled.rate",
+            "leader.replication.throttled.replicas",
+            "follower.replication.throttled.replicas",
+        ),
+        "kafkapy does not throttle replication yet.",
+        "Leave it out (kafka-reassign-partitions without --throttle).",
+    ),
+    Refusal(
+        ("replica.alter.log.dirs.io.max.bytes.per.second",),
+        "kafkapy does not throttle moves between log directories yet: they go as fast as they can.",
+        "Leave it out (kafka-reassign-partitions without --replica-alter-log-dirs-throttle).",
+    ),
+    Refusal(
+        ("client.quota.callback.class",),
+        "kafkapy has no quotas yet.",
+        "Leave it out.",
+    ),
+    Refusal(
+        ("max.connection.creation.rate", "max.connections.per.ip"),
+        "kafkapy does not keep this bound yet.",
+        "Leave it out; max.connections is kept.",
+    ),
+    Refusal(
+        ("max.connections.per.ip.overrides",),
+        "kafkapy does not keep bounds for single addresses yet.",
+        "Leave it out; max.connections is kept.",
+    ),
+    Refusal(
+        ("replica.selector.class",),
+        "kafkapy does not choose among replicas yet: consumers would all read from the leader.",
+        "Leave it out.",
+    ),
+    Refusal(
+        ("transaction.two.phase.commit.enable",),
+        "kafkapy has no two-phase commit yet.",
+        "Leave it out.",
+    ),
+    Refusal(
+        ("remote.log.storage.system.enable", "remote.storage.enable"),
+        "kafkapy has no tiered storage yet: nothing would be uploaded.",
+        "Leave it out.",
+    ),
+)
+
+_BY_KEY: Final = {key: refusal for refusal in REFUSALS for key in refusal.keys}
+
+
+def refusal_of(key: str) -> Refusal | None:
+    """What is refused of `key`, perhaps with a listener's prefix."""
+    return _BY_KEY.get(base_name(key))
+
+
+def kind_of(key: Key[Any]) -> Kind:
+    refusal = refusal_of(key.name)
+    if refusal is not None and not refusal.only:
+        return Kind.REFUSED
+    return Kind.ACTS if key.acted_on else Kind.WITHOUT_EFFECT
+
+
+def refuse_unbuilt(
+    config: "BrokerConfig", section: type[Section], given: Mapping[str, str]
+) -> None:
+    """ConfigError for the first of these settings that would be a false promise."""
+    for name, text in given.items():
+        key, refusal = section.table.get(base_name(name)), refusal_of(name)
+        if key is None or refusal is None:
+            continue
+        if refusal.refuses(config, key, parse(key, text)):
+            shown = "[hidden]" if key.is_sensitive else text.strip()
+            raise ConfigError(name, shown, f"{refusal.why} {refusal.instead}")
