@@ -17,7 +17,7 @@ ROUNDS ?= 100
 help:
 	@echo "make run            serve on $(LISTEN) with data under $(DATA)"
 	@echo "make test           unit tests, then real clients against kafkapy"
-	@echo "make check          ruff, mypy --strict, import contracts"
+	@echo "make check          ruff, mypy --strict, import contracts, references to pages and files"
 	@echo "make compat         real clients against Apache Kafka and kafkapy; docs/COMPAT.md"
 	@echo "make bench          side by side with Apache Kafka (bench-quick: the short form)"
 	@echo "make soak MINUTES=n steady load for that long: is memory flat?"
@@ -71,6 +71,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --cache-dir $(VENV)/.import_linter_cache
+	$(BIN)/python scripts/references
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

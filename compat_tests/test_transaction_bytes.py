@@ -276,7 +276,7 @@ def test_the_dump_tool_reads_our_transactions(tmp_path: Path) -> None:
         ours.stop()
     said = _dumped(ours.data, "__transaction_state-*/*.log", "--transaction-log-decoder")
     states = dict(re.findall(r'"transactionalId":"(\w+)".*"transactionStatus":(\d)', said))
-    # Of each id the last record counts: 1 is Ongoing, 5 CompleteAbort (FORMATS 4.2).
+    # Of each id the last record counts: 1 is Ongoing, 5 CompleteAbort (formats/coordinators 3).
     assert states == {"explicit": "1", "implicit": "5", "resumed": "1", "abandoned": "1"}
     said = _dumped(ours.data, f"{TOPIC}-*/*.log", "--print-data-log")
     assert said.count("endTxnMarker: ABORT") == 5

@@ -3,8 +3,8 @@
     key    i16 record type, then the key's fields (never flexible)
     value  i16 version, then the value's fields; a null value is a tombstone
 
-A record in memory is a pair `(key, value)` of the dataclasses that group/records.py and
-txn/records.py declare; its type is the type of its key (FORMATS section 4).
+A record in memory is a pair `(key, value)` of the dataclasses that group/records/ and
+txn/records.py declare; its type is the type of its key (formats/coordinators 1).
 """
 
 import struct

@@ -29,7 +29,7 @@ class ShardLog(Protocol):
         """Append one whole batch as leader; the end offset behind it.
 
         Refused if nothing was appended. A batch is data or one transaction marker;
-        `transaction_version` says by which rules the marker's epoch is judged (FORMATS 3.2).
+        `transaction_version` says how the marker's epoch is judged (formats/producers 2).
         """
 
     def when_committed(self, end_offset: int, then: Committed) -> None:

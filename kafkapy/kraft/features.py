@@ -2,7 +2,7 @@
 
 A level says what the cluster has agreed to write and speak. What is supported is fixed
 here, as Apache Kafka 4.3.1 supports it; what is finalized stands in the image. A level of
-0 means "not enabled" and is not written. FORMATS section 5.3 and CLIENTS.md.
+0 means "not enabled" and is not written. formats/metadata 3.
 """
 
 from collections.abc import Mapping

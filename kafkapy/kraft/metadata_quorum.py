@@ -10,7 +10,7 @@ within `start`, as fast as its disk flushes. Flushes are shared: what is appende
 one runs goes with the next.
 
 When this node leads and has applied all there was, `on_lead(image, bootstrap)` starts the
-controller; `on_resign` ends it. FORMATS sections 5 and 6.
+controller; `on_resign` ends it. formats/quorum 5, formats/metadata 2.
 """
 
 from collections import deque

@@ -2,7 +2,7 @@
 
 The text form is URL-safe base64 of the 16 bytes without padding, 22 characters. A new id
 never starts with "-" (it could not follow a command line flag) and is never reserved.
-Directory ids below 100 mean something other than a directory (KIP-858). FORMATS section 0.
+Directory ids below 100 mean something other than a directory (KIP-858). formats/primitives 2.
 """
 
 import base64

@@ -16,7 +16,7 @@ _DAY_MS: Final = 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
-    """Field names are Kafka's topic settings with dots as underscores (FORMATS 11.1)."""
+    """Field names are Kafka's topic settings with dots as underscores (formats/settings 1)."""
 
     segment_bytes: int = 1024 * 1024 * 1024
     segment_ms: int = 7 * _DAY_MS

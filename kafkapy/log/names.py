@@ -1,4 +1,4 @@
-"""Names of files and directories in a log directory (FORMATS 1.1).
+"""Names of files and directories in a log directory (formats/log 1).
 
 <topic>-<partition>/                          a partition
 <topic>-<partition>.<32 hex>-delete/          deleted, to be removed (also -stray, -future)

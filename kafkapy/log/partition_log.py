@@ -119,7 +119,7 @@ class PartitionLog(LocalLog):
         return self.epochs.latest
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """(epoch, end offset); (-1, -1) if undefined. FORMATS 7."""
+        """(epoch, end offset); (-1, -1) if undefined. formats/replication 2."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
     # -- appending

@@ -1,4 +1,4 @@
-"""Opening a partition directory: finish what was begun, then believe or check (FORMATS 1.11).
+"""Opening a partition directory: finish what was begun, then believe or check (formats/log 11).
 
     *.deleted *.cleaned         removed
     *.swap                      a cleaning that was done: takes the place of what it covers

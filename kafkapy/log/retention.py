@@ -1,4 +1,4 @@
-"""Which of the oldest segments may go (FORMATS 2.6). Decides only; the log deletes.
+"""Which of the oldest segments may go (formats/log 12). Decides only; the log deletes.
 
     by log start   all of the segment is below the log start offset (DeleteRecords)
     by size        the log is larger than retention.bytes by at least this segment

@@ -1,4 +1,4 @@
-"""What a leader checks before it appends, and the bytes it appends (FORMATS 2.5).
+"""What a leader checks before it appends, and the bytes it appends (formats/records 5).
 
     header, size, CRC, counts --> fast path: stamp 61 bytes, keep the rest as it came
                              \\-> slow path: walk the records, then refuse, or stamp, or

@@ -1,4 +1,4 @@
-"""Control batches: records that no consumer sees (FORMATS 2.4).
+"""Control batches: records that no consumer sees (formats/records 4).
 
 The key is `i16 version, i16 type`. A transaction marker is a batch of one such record,
 transactional, with the producer's id and epoch and no sequence; its value is

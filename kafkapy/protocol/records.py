@@ -1,4 +1,4 @@
-"""The records inside a batch, and nothing of its header (FORMATS 2.2).
+"""The records inside a batch, and nothing of its header (formats/records 2).
 
     varint length | i8 attributes | varlong timestamp delta | varint offset delta
     varint key size (-1: null) key | varint value size value

@@ -1,4 +1,4 @@
-"""Ending a transaction: EndTxn by its client, or a fence by the coordinator (FORMATS 9.2).
+"""Ending a transaction: EndTxn by its client, or a fence (formats/transactions 2).
 
 Protocol v0 and v1 (EndTxn 0-4). The epoch stays, so a retry looks like the first request:
 

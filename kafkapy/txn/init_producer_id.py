@@ -1,4 +1,4 @@
-"""InitProducerId with a transactional id (FORMATS 9.1; KIP-98, KIP-360, KIP-890).
+"""InitProducerId with a transactional id (formats/transactions 1; KIP-98, KIP-360, KIP-890).
 
     state                 who asks                            answer
     prepared              anyone                              CONCURRENT_TRANSACTIONS

@@ -1,4 +1,4 @@
-"""Markers: what a prepared transaction still owes, and when it is complete (FORMATS 9.3).
+"""What a prepared transaction still owes, and when it is complete (formats/transactions 3).
 
     PrepareCommit {a-0, b-1}  --MarkersWritten {a-0}-->  {b-1}  --{b-1}-->  CompleteCommit
 

@@ -1,9 +1,10 @@
-"""Adding partitions to a transaction, and asking whether they are in it (FORMATS 9.1, 3.5).
+"""Adding partitions to a transaction, and asking whether they are in it.
 
 Clients of protocol v1 add partitions themselves (AddPartitionsToTxn, AddOffsetsToTxn) and
 brokers verify before they append; in v2 the broker that is about to append adds them. Both
 close the same hole: data appended for a transaction that its coordinator does not know
 would never get a marker and hold back every read_committed reader for ever.
+formats/transactions 1, formats/producers 5.
 """
 
 from typing import Final

@@ -28,7 +28,7 @@ class ProducerIds(Protocol):
 
 
 class BlockProducerIds:
-    """`allocate` asks the controller for a block (AllocateProducerIds, FORMATS A)."""
+    """`allocate` asks the controller for a block (AllocateProducerIds, formats/controller 4)."""
 
     def __init__(self, allocate: Allocate) -> None:
         self._allocate = allocate

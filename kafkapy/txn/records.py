@@ -1,4 +1,4 @@
-"""`__transaction_state`: one record type, its bytes, and the codec a shard uses (FORMATS 4.2).
+"""`__transaction_state`: its one record type, in bytes and for a shard (formats/coordinators 3).
 
     key    i16 type 0, transactional id
     value  i16 version 0 or 1 (flexible, tagged fields for protocol v2), then the fields below;

@@ -1,4 +1,4 @@
-"""The states of a transactional id, and which may follow which (FORMATS 9.1).
+"""The states of a transactional id, and which may follow which (formats/transactions 1).
 
          InitProducerId            partitions added             EndTxn, timeout, fence
     Empty <-----------+   Empty, Complete* ------> Ongoing ------> PrepareCommit, PrepareAbort

@@ -1,4 +1,4 @@
-"""Transactions that stay open for longer than their producer said they would (FORMATS 9.3).
+"""Transactions that are open for longer than their producer said (formats/transactions 3).
 
 Finding and aborting are two events: aborting may take a new producer id, and what was found
 may have ended by itself meanwhile. A transaction whose outcome is decided elsewhere (two

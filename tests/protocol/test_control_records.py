@@ -1,4 +1,4 @@
-"""Transaction markers and control types, against the bytes of FORMATS 2.4."""
+"""Transaction markers and control types, against the bytes of formats/records 4."""
 
 import zipfile
 from pathlib import Path

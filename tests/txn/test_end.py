@@ -1,4 +1,4 @@
-"""EndTxn under both protocols: the tables of FORMATS 9.2, cell by cell; and timeouts."""
+"""EndTxn under both protocols: the tables of formats/transactions 2, cell by cell; and timeouts."""
 
 import pytest
 

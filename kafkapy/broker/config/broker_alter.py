@@ -2,7 +2,7 @@
 
 The broker that gets the request judges it against its own server.properties, which the
 controller does not have; then the controller writes it down. Kafka's sentences, as its
-admin clients show them (FORMATS 10.1, 11.2).
+admin clients show them (formats/settings 1 and 2).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The topics in which the coordinators keep their state: names and settings (FORMATS 4)."""
+"""The topics in which the coordinators keep their state (formats/coordinators 1)."""
 
 from typing import Final
 

@@ -114,7 +114,7 @@ class Partition:
         self.isr = tuple(state.isr)
         self._changed()
         if self.is_leader and old_epoch != self.leader_epoch:
-            # Even without data, the epoch starts here (FORMATS 7).
+            # Even without data, the epoch starts here (formats/replication 4).
             self.leader_epoch_start = self.log.log_end_offset
             self.log.assign_epoch(self.leader_epoch, self.log.log_end_offset)
         if not self.is_leader:

@@ -1,4 +1,4 @@
-"""Sends the markers of prepared transactions to every partition's leader (FORMATS 9.3).
+"""Sends the markers of prepared transactions to every partition's leader (formats/transactions 3).
 
     send {a-0, a-1, b-0} --+-- led here ----------> MarkerWriter         --+
                            +-- led by node 2 -----> WriteTxnMarkers v2   --+--> written {a-0}

@@ -1,4 +1,4 @@
-"""Transaction markers into the partitions that this node leads (FORMATS 9.3).
+"""Transaction markers into the partitions that this node leads (formats/transactions 3).
 
     WriteTxnMarkers, from another coordinator --+
     our own transaction coordinator ------------+--> data partition: one control batch

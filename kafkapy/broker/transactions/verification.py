@@ -1,4 +1,4 @@
-"""Asking the transaction coordinator before data is appended (KIP-890, FORMATS 3.5).
+"""Asking the transaction coordinator before data is appended (KIP-890, formats/producers 5).
 
     batch, no open transaction --> guard --> ask --> confirmed --> append with the guard
     of this epoch here                        |

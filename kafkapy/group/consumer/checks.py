@@ -15,7 +15,7 @@ from kafkapy.group.plan import Context
 
 
 def check_request(event: ConsumerHeartbeat, ctx: Context) -> None:
-    """Whatever the group is like (FORMATS 8.2, KIP-848)."""
+    """Whatever the group is like (formats/groups 3, KIP-848)."""
     if not ctx.settings.is_consumer_protocol_enabled:
         raise Refused(ErrorCode.UNSUPPORTED_VERSION)
     if not event.group_id:

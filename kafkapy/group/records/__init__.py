@@ -1,4 +1,4 @@
-"""The record types of `__consumer_offsets`, in Kafka's schemas (FORMATS 4.1).
+"""The record types of `__consumer_offsets`, in Kafka's schemas (formats/coordinators 2).
 
     key    i16 record type, then the key's fields (never flexible)
     value  i16 version, then the value's fields; a null value is a tombstone

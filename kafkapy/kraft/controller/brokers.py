@@ -6,7 +6,7 @@
       |  '----- wants to stop, leads nothing ------'         leads nothing, others have
       '---------------------------------------------------   seen it: SHUT DOWN NOW --'
 
-A fenced broker is in no ISR and leads nothing. FORMATS 6.7; KIP-631, KIP-841, KIP-858.
+A fenced broker is in no ISR and leads nothing. formats/controller 1; KIP-631, KIP-841, KIP-858.
 """
 
 from collections.abc import Hashable

@@ -2,7 +2,7 @@
 
 A refused change must not be retried blindly: the code tells the leader what it missed.
 NEW_LEADER_ELECTED is an answer *and* a change: the ISR completed a reassignment, and the
-leader that asked is no replica any more. FORMATS 6.8; KIP-497, KIP-841, KIP-903.
+leader that asked is no replica any more. formats/controller 2; KIP-497, KIP-841, KIP-903.
 """
 
 from typing import Any

@@ -4,7 +4,7 @@
         --> eligible leader replicas --> elect --> a PartitionChangeRecord, or None
 
 Everything that changes a partition goes through `PartitionChange.record`, so the rules
-stand here once. FORMATS 6.8; KIP-966 for the eligible leader replicas (ELR).
+stand here once. formats/controller 2; KIP-966 for the eligible leader replicas (ELR).
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -6,7 +6,7 @@
 Every list starts at a random place and moves on by one with each partition. Fenced brokers
 get replicas only where a rack has no unfenced one left, and never lead. After as many
 partitions as there are unfenced brokers all is shuffled, so that the same brokers do not
-always follow one another. FORMATS 6.9.
+always follow one another. formats/controller 3.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""An image as records again, in the order in which Kafka writes a snapshot (FORMATS 5.4).
+"""An image as records again, in the order in which Kafka writes a snapshot (formats/metadata 4).
 
 Applying them to an empty image gives an equal image (offsets aside). A generator: the
 snapshot writer takes a few thousand at a time, so that a large image never holds up

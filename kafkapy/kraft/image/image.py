@@ -7,7 +7,7 @@ the same records has the same image. Lookups are plain dicts: an image of 10,000
 and 100,000 partitions answers each in well under a microsecond.
 
 Between BeginTransaction and EndTransaction records are held back; AbortTransaction drops
-them (KIP-868). FORMATS sections 5.2 and 5.4.
+them (KIP-868). formats/metadata 2 and 4.
 """
 
 from collections.abc import Iterator, Mapping

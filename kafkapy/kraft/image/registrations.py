@@ -1,6 +1,6 @@
 """What the image knows of nodes: registered brokers and controllers.
 
-A registration is never changed: a change makes a new one. FORMATS sections 5.2 and 6.7.
+A registration is never changed: a change makes a new one. formats/metadata 2, formats/controller 1.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,8 @@
 """What the image knows of topics: `Topic` and its partitions.
 
 A `PartitionState` is never changed: a change makes a new one. So states may be held,
-compared with later ones, and shared by copies of the image. FORMATS sections 5.2 and 6.8.
+compared with later ones, and shared by copies of the image.
+formats/metadata 2, formats/controller 2.
 """
 
 from typing import Final, NamedTuple, cast

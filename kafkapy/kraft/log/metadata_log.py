@@ -6,7 +6,7 @@
 It is opened as after a crash every time, so that all of it is checked, as Kafka does. Its
 beginning is only ever cut off behind a snapshot. What was said of voters, committed or
 not, is gathered from it in slices (`scan`) before the quorum begins.
-FORMATS sections 5.1 and 5.4.
+formats/metadata 1 and 4.
 """
 
 from collections.abc import Iterator, Sequence

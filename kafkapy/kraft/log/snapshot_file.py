@@ -6,7 +6,7 @@
 
 A file without its footer was not finished and is Corrupt. Reading and writing are
 generators over batches, so that a large snapshot can be worked on in slices.
-FORMATS section 5.4; KIP-630, KIP-853.
+formats/metadata 4; KIP-630, KIP-853.
 """
 
 import re

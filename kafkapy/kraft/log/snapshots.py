@@ -3,7 +3,7 @@
 A new one is written to a temporary name, flushed, and renamed; what a crash leaves of
 that is removed at the next start. Old ones go, and the log before the oldest that stays,
 once there is a newer one and they take too much room or are too old.
-FORMATS sections 1.1 and 5.4; KIP-630.
+formats/log 1, formats/metadata 4; KIP-630.
 """
 
 from collections.abc import Iterable

@@ -5,7 +5,7 @@ transaction; and (ours) a while after a start that had to replay a lot, so that 
 need not: with ten thousand partitions every restart leaves twenty thousand records.
 
 It is written from a copy of the image, a batch a turn of the loop; the image itself moves on
-meanwhile. FORMATS section 5.4; KIP-630, KIP-876.
+meanwhile. formats/metadata 4; KIP-630, KIP-876.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """Candidate: voted for itself in a new epoch and asks the others to.
 
 It waits for its election time to pass even when it has lost: the answers of a majority
-may have been for somebody who will tell. FORMATS section 6.2.
+may have been for somebody who will tell. formats/quorum 2.
 """
 
 from kafkapy.core.data import dataclass

@@ -2,7 +2,7 @@
 
 With kraft.version 1 the voters follow LEADER_CHANGE if the log does not have them yet
 (only the snapshot that `format` wrote does), or has the new leader under an address that
-is not its own any more. FORMATS section 5.1; KIP-853.
+is not its own any more. formats/metadata 1; KIP-853.
 """
 
 from kafkapy.kraft.quorum.voter_history import BEFORE_THE_LOG, VoterHistory

@@ -1,7 +1,7 @@
 """Follower: fetches from the leader of its epoch.
 
 Every successful fetch puts off `deadline`; past it a voter becomes Prospective. Until the
-first one it grants pre-votes, as the leader may be gone already. FORMATS section 6.2.
+first one it grants pre-votes, as the leader may be gone already. formats/quorum 2.
 """
 
 from kafkapy.core.data import dataclass

@@ -5,7 +5,7 @@
 
 The high watermark moves only once a record of the leader's own epoch is behind it (its
 LEADER_CHANGE): a record of an older epoch on a majority may still be overwritten. Its own
-end is what it has flushed. FORMATS sections 6.2 and 6.5.
+end is what it has flushed. formats/quorum 2 and 5.
 """
 
 from collections.abc import Iterable

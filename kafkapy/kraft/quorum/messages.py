@@ -2,7 +2,7 @@
 
 Requests name one partition, `__cluster_metadata-0`; what stands around it on the wire
 (topic names, arrays of one) is the handlers' business. A replica's directory is None
-where an old version of a request has no field for it. FORMATS sections 6.3 to 6.6.
+where an old version of a request has no field for it. formats/quorum 3 to 6.
 """
 
 from typing import Final, NamedTuple

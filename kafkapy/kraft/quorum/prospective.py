@@ -2,7 +2,7 @@
 
 A replica that was cut off cannot disturb a working quorum when it comes back: it gets no
 majority and goes on where it was (KIP-996). Nothing of this role is durable; what it was
-before (leader, vote) stays. FORMATS section 6.2.
+before (leader, vote) stays. formats/quorum 2.
 """
 
 from kafkapy.core.data import dataclass

@@ -2,7 +2,7 @@
 
 Who asks may be anybody: a request is judged by its epoch first. A newer epoch is believed
 and entered, an older one is told of ours. Refused is the answer to the request as a whole,
-every other error concerns the one partition. FORMATS sections 6.3 to 6.5.
+every other error concerns the one partition. formats/quorum 3 to 5.
 """
 
 from kafkapy.core.errors import ErrorCode, Refused

@@ -3,7 +3,7 @@
 Because it stops, because a majority stopped fetching, or because it was restarted (what it
 appended and had not flushed may be gone). It tells the voters, the most advanced one
 first in line, and after its time goes on unattached in a new epoch. Not durable: the file
-still says that it leads, which brings it here again. FORMATS section 6.2.
+still says that it leads, which brings it here again. formats/quorum 2.
 """
 
 from dataclasses import field

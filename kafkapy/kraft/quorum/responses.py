@@ -2,7 +2,7 @@
 
 An answer is judged by its epoch before anything else: older than ours, it is late and says
 nothing. What depends on the question (a vote, a fetch) counts only while this replica is
-still what it was when it asked. FORMATS sections 6.4 and 6.5.
+still what it was when it asked. formats/quorum 4 and 5.
 """
 
 from kafkapy.core.errors import Corrupt, ErrorCode

@@ -10,7 +10,7 @@
         +--- time ---> Prospective
 
 Epochs only grow, and within one a leader and a vote, once known, do not change. What must
-not be forgotten leaves as `Persist` before anything that builds on it. FORMATS 6.2.
+not be forgotten leaves as `Persist` before anything that builds on it. formats/quorum 2.
 """
 
 from typing import Protocol, assert_never

@@ -2,7 +2,7 @@
 
 An epoch in which it voted, or that somebody leads, survives the process: otherwise it
 could vote twice in one epoch. One line of JSON, replaced whole. With kraft.version 0 it
-also names the voters; with 1 a vote names a directory too. FORMATS section 1.12.
+also names the voters; with 1 a vote names a directory too. formats/quorum 7.
 """
 
 import json

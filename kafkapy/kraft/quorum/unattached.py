@@ -1,7 +1,7 @@
 """Unattached: knows an epoch, perhaps a vote of its own and who leads, but not where.
 
 It asks bootstrap servers for the leader; a voter stands for election when its time is up,
-an observer never. FORMATS section 6.2.
+an observer never. formats/quorum 2.
 """
 
 from kafkapy.core.data import dataclass

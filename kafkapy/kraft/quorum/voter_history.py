@@ -2,7 +2,7 @@
 
 A voter set counts as soon as it is in the log, committed or not, and no longer once it is
 truncated away. So the sets are kept by offset: offset -1 stands for what was there before
-the log (the configuration, or the snapshot written by `format`). FORMATS section 6.6.
+the log (the configuration, or the snapshot written by `format`). formats/quorum 6.
 """
 
 from typing import TypeVar

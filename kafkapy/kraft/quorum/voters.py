@@ -2,7 +2,7 @@
 
 A replica is an id and the directory that holds its log: a node that lost its disk comes
 back as another replica (KIP-853). Directories are compared only where both sides know
-theirs; configurations (`controller.quorum.voters`) do not. FORMATS section 6.6.
+theirs; configurations (`controller.quorum.voters`) do not. formats/quorum 6.
 """
 
 from collections.abc import Iterable, Iterator

@@ -2,7 +2,7 @@
 
     uvarint frame version (1) | uvarint api key | uvarint record version | body
 
-Anything else than exactly one such frame is `Corrupt`. FORMATS sections 5.1 and 5.3.
+Anything else than exactly one such frame is `Corrupt`. formats/metadata 1 and 3.
 """
 
 from functools import cache

@@ -1,7 +1,7 @@
 """The control records of the metadata quorum: who leads, who votes, where a snapshot ends.
 
 They travel in control batches with the key `i16 0, i16 type`; the value is the bare
-message, whose first field is its version. FORMATS sections 2.4 and 5.4.
+message, whose first field is its version. formats/records 4, formats/metadata 4.
 """
 
 from collections.abc import Sequence

@@ -6,7 +6,7 @@ One class per record for all its versions; a field says since which version it i
     uvarint 1 | uvarint api_key | uvarint version | body (always flexible)
 
 `kafkapy.kraft.records.codec` frames them and knows which version a metadata.version writes.
-FORMATS sections 5.1 and 5.2; Kafka's metadata/src/main/resources/common/metadata.
+formats/metadata 1 and 2; Kafka's metadata/src/main/resources/common/metadata.
 """
 
 from typing import ClassVar, Final

@@ -2,7 +2,7 @@
 
 All formatted directories must name the same cluster and node, each with a directory id of
 its own. `inspect` looks, `adopt` is what a starting node does with what it found. Every
-refusal is one sentence that names the directory. FORMATS sections 1.1 and 1.3.
+refusal is one sentence that names the directory. formats/log 1 and 3.
 """
 
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ The first active controller of an empty log writes them in one metadata transact
         | EndTransaction
 
 They come from `bootstrap.checkpoint` (Kafka up to 4.3), or stand in the 0-0 snapshot
-(4.4, KIP-1170), or are just the newest metadata.version. FORMATS sections 5.2 and 5.5.
+(4.4, KIP-1170), or are just the newest metadata.version. formats/metadata 2 and 5.
 """
 
 from collections.abc import Iterable

@@ -7,7 +7,7 @@ What Kafka 4.3.1's `kafka-storage format` writes:
                                    a dynamic quorum's first voters (kraft.version 1)
     <dir>/meta.properties          last, so that a half-formatted directory is not formatted
 
-Directories that hold something foreign are refused. FORMATS sections 1.3 and 5.5.
+Directories that hold something foreign are refused. formats/log 3, formats/metadata 5.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

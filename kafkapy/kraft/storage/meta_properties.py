@@ -2,7 +2,7 @@
 
 Java properties with the keys version, cluster.id, node.id and directory.id; version 0, of
 the ZooKeeper days, says broker.id. It is written last when a directory is formatted, so a
-directory without it is not formatted, whatever else is in there. FORMATS section 1.3.
+directory without it is not formatted, whatever else is in there. formats/log 3.
 """
 
 import re

@@ -7,7 +7,7 @@
 
 Delete horizons (KIP-534): the first rewriting of a batch with tombstones (or of a marker
 whose data is gone) writes into its base timestamp when they may go: now plus
-delete.retention.ms. Timestamps in the batch become deltas to that. FORMATS 2.6.
+delete.retention.ms. Timestamps in the batch become deltas to that. formats/log 13.
 
 Both functions are generators: they yield the cost of what they did (in bytes, a record
 counting like RECORD_COST of them) and return the result, so that a batch with a hundred

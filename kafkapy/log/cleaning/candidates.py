@@ -1,4 +1,4 @@
-"""Which log to clean next, and between which offsets (FORMATS 2.6).
+"""Which log to clean next, and between which offsets (formats/log 13).
 
     log start      first dirty            first uncleanable              end
     |---- clean ----|------ cleanable ------|---- too new ----| active ----|

@@ -1,4 +1,4 @@
-"""Text checkpoint files: small tables that are replaced whole (FORMATS 1.2).
+"""Text checkpoint files: small tables that are replaced whole (formats/log 2).
 
     0                        version
     2                        number of entries

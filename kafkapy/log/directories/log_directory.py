@@ -5,7 +5,7 @@
     close logs closed --> checkpoints --> marker: the next start believes file sizes
 
 When its disk fails the directory goes offline with everything in it, until the node is
-started again; the other directories go on. FORMATS 1.1, 1.2, 1.4.
+started again; the other directories go on. formats/log 1, 2 and 4.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""One checkpoint file of a log directory: an offset of each of its logs (FORMATS 1.2).
+"""One checkpoint file of a log directory: an offset of each of its logs (formats/log 2).
 
 write_later   gathered a few hundred logs at a time, so that ten thousand delay nobody;
               written off the loop, and only if anything has changed

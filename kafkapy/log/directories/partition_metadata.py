@@ -1,7 +1,7 @@
 """The `partition.metadata` file: which topic id a partition's directory belongs to.
 
 version: 0
-topic_id: <22 characters of URL-safe base64>         (no newline at the end; FORMATS 1.5)
+topic_id: <22 characters of URL-safe base64>         (no newline at the end; formats/log 5)
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Transactions that are being verified with their coordinator (KIP-890, FORMATS 3.5).
+"""Transactions that are being verified with their coordinator (KIP-890, formats/producers 5).
 
 A producer's first transactional batch in a partition is appended only after the
 coordinator has confirmed (or, with transactions v2, made it so) that the partition is

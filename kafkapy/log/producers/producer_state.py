@@ -1,5 +1,5 @@
 """What a partition remembers of its producers: sequences, open transactions, the last
-stable offset (FORMATS 3.1-3.5; KIP-98, KIP-360, KIP-890, KIP-1228).
+stable offset (formats/producers 1 to 5; KIP-98, KIP-360, KIP-890, KIP-1228).
 
     batch from a client --> check --> (append) --> update
                             reads     the log      the only writer

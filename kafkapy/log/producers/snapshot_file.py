@@ -3,7 +3,7 @@
     i16 version 1 | u32 CRC-32C of all that follows | i32 entries | entries of 46 bytes
 
 Only the last batch of a producer is kept, so after a restart one retry is recognised
-instead of five (as in Kafka). FORMATS 3.3.
+instead of five (as in Kafka). formats/producers 3.
 """
 
 from collections.abc import Collection

@@ -3,7 +3,8 @@
     snapshot at 1000 --load--> states up to 1000 --replay batches--> states at the log end
 
 A snapshot is taken at every roll (named after the new segment's base) and when the log is
-closed. One that is lost or torn costs a longer replay, nothing else. FORMATS 1.10, 3.3.
+closed. One that is lost or torn costs a longer replay, nothing else.
+formats/log 10, formats/producers 3.
 """
 
 from bisect import bisect_right, insort

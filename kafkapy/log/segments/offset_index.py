@@ -4,7 +4,7 @@
 
 One entry (8 bytes) for about every index.interval.bytes of log. In memory an entry is one
 64-bit number with the offset in the upper half, so looking up is one bisect over an array.
-FORMATS 1.7.
+formats/log 7.
 """
 
 import sys

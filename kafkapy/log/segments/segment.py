@@ -10,7 +10,7 @@ since every segment at or above the recovery point is scanned after a crash. Sea
 segments must have whole index files before the recovery point passes them: `flush`.
 
 An idle segment costs no descriptor and a few hundred bytes. Whether to roll, and how
-segments form a log, is not decided here. FORMATS 1.6-1.9.
+segments form a log, is not decided here. formats/log 6 to 9.
 """
 
 from collections.abc import Callable, Iterator, Sequence

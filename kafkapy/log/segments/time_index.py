@@ -3,7 +3,7 @@
     i64 largest timestamp so far | i32 last offset of the batch that has it, relative
 
 Both columns ascend: an entry says "everything up to here is not newer than that". A
-sealed segment's last entry holds the largest timestamp of all of it. FORMATS 1.8.
+sealed segment's last entry holds the largest timestamp of all of it. formats/log 8.
 """
 
 from bisect import bisect_left

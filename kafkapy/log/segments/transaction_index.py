@@ -4,7 +4,7 @@
     | i64 last stable offset once this transaction was done
 
 Entries ascend by last offset. A read_committed consumer gets those that overlap what it
-fetched and drops their records itself. FORMATS 1.9.
+fetched and drops their records itself. formats/log 9.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Requests of others, case by case (FORMATS 6.3 to 6.5)."""
+"""Requests of others, case by case (formats/quorum 3 to 5)."""
 
 from itertools import product
 from typing import Any

@@ -1,4 +1,4 @@
-"""Producer states: sequences, epochs, expiry, replay (FORMATS 3.2)."""
+"""Producer states: sequences, epochs, expiry, replay (formats/producers 2)."""
 
 import pytest
 from hypothesis import given, settings
