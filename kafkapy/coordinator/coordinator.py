@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from kafkapy.coordinator.partitioning import partition_for
-from kafkapy.coordinator.shard import Shard, ShardSettings, ShardState, Then
+from kafkapy.coordinator.shard import Shard
 from kafkapy.coordinator.shard_log import RecordCodec, ShardLog
+from kafkapy.coordinator.shard_records import ShardSettings
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock
 from kafkapy.core.step import Machine
 from kafkapy.core.time import later
+from kafkapy.runtime.runtime import State, Then
 
 Rec = TypeVar("Rec")
 Reply = TypeVar("Reply")
@@ -61,7 +63,7 @@ class Coordinator(Generic[Rec, Reply]):
         """This node leads the partition now: replay it and serve. Again: a newer epoch."""
         standing = self.shards.get(partition)
         if standing is not None:
-            if standing.leader_epoch == leader_epoch and standing.state is not ShardState.CLOSED:
+            if standing.leader_epoch == leader_epoch and standing.state is not State.CLOSED:
                 return
             self.resign(partition)
         self.failures.pop(partition, None)
@@ -103,10 +105,10 @@ class Coordinator(Generic[Rec, Reply]):
 
     def active_shard(self, partition: int) -> Shard[Rec, Reply]:
         shard = self.shards.get(partition)
-        if shard is None or shard.state is ShardState.CLOSED:
+        if shard is None:
             raise Refused(ErrorCode.NOT_COORDINATOR)
-        if shard.state is ShardState.LOADING:
-            raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        if not shard.is_active:
+            raise shard.runtime.inactive()
         return shard
 
     def submit(self, key: str, event: Any, then: Then[Reply] | None = None) -> None:
@@ -125,7 +127,7 @@ class Coordinator(Generic[Rec, Reply]):
 
     def active_shards(self) -> Iterator[Shard[Rec, Reply]]:
         for shard in list(self.shards.values()):
-            if shard.state is ShardState.ACTIVE:
+            if shard.is_active:
                 yield shard
 
     # What shards report

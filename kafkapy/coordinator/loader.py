@@ -1,16 +1,15 @@
-"""Replay a shard's partition into its machine, a bounded slice at a time.
+"""Replay a shard's partition, a bounded slice at a time.
 
 The loop serves everybody else between two slices, so a large partition delays nobody but
 its own groups. `Progress` is what the node shows meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
 from kafkapy.coordinator import batches
 from kafkapy.coordinator.shard_log import RecordCodec, ShardLog
 from kafkapy.core.data import dataclass
-from kafkapy.core.step import Machine
 
 Rec = TypeVar("Rec")
 
@@ -30,7 +29,7 @@ class Progress:
 
 
 def replay(
-    log: ShardLog, codec: RecordCodec[Rec], machine: Machine[Any, Any, Any], progress: Progress
+    log: ShardLog, codec: RecordCodec[Rec], apply: Callable[[Any], None], progress: Progress
 ) -> Iterator[None]:
     """Apply everything up to the log's end; yields where the loop may do other things."""
     progress.offset = log.start_offset
@@ -43,7 +42,7 @@ def replay(
         for found in batches.read(data, codec, progress.offset):
             progress.offset = found.end_offset
             if found.record is not None:
-                machine.apply(found.record)
+                apply(found.record)
                 progress.records += 1
             elif found.is_unknown:
                 progress.unknown += 1

@@ -2,17 +2,15 @@
 
 A `ShardLog` is one partition as its leader sees it, narrowed to three verbs: append a
 batch, be told when it is committed, read from the start. The node implements it over its
-Partition; tests and the simulator over a list of bytes.
+Partition; tests and the simulator over a list of bytes. shard_records.py makes of it and a
+codec what the runtime runs on.
 
 A `RecordCodec` turns a machine's records into keys and values and back (registry.py).
 """
 
-from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from kafkapy.core.errors import ErrorCode
-
-Committed = Callable[[ErrorCode | None], None]
+from kafkapy.runtime.record_log import Committed
 
 Rec = TypeVar("Rec")
 

@@ -1,13 +1,11 @@
 """Decide, then apply: how every coordinator changes its mind.
 
-    event, now --> decide --> Step --> records appended, committed --> apply --> reply
-                   (reads)                                            (writes)
+    event, now --> decide --> Step --> records appended --> apply --> committed --> reply
+                   (reads)                                 (writes)
 
 A machine's state is a fold over its records. `decide` reads the state and says what
-should become true; `apply` is the only writer and never fails. The runtime appends
-`records` (all or none), applies records and notes, and lets the replies out once the
-records are committed. A failed append or lost leadership drops the machine; the next
-leader replays. So no step is ever undone.
+should become true; `apply` is the only writer and never fails. No step is ever undone:
+runtime/runtime.py has the rule for what is applied and answered when.
 """
 
 from collections.abc import Hashable, Mapping

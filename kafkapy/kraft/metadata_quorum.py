@@ -2,7 +2,7 @@
 
     append --> log --> flush --> machine: high watermark --> replay --> image, subscribers
                                                                             |
-               `then` of whoever appended  <--------------------------------'
+               `when_committed` of whoever appended  <----------------------'
 
 The machine (quorum/) decides, this module carries its effects out in order and feeds it
 what happens: time, flushes, requests of others and their answers. A quorum of one leads
@@ -54,8 +54,8 @@ from kafkapy.kraft.records.metadata import FeatureLevelRecord, MetadataRecord
 from kafkapy.kraft.slices import Slices
 from kafkapy.kraft.storage.adoption import METADATA_DIRECTORY
 from kafkapy.kraft.storage.bootstrap import read_bootstrap
+from kafkapy.runtime.record_log import Committed
 
-Committed = Callable[[Refused | None], None]
 OnLead = Callable[[MetadataImage, Sequence[MetadataRecord]], None]
 Answered = Callable[[Response | Exception], None]
 Transport = Callable[[int | None, Request, Answered], None]
@@ -223,14 +223,12 @@ class MetadataQuorum:
 
     # -- the leader --------------------------------------------------------------------
 
-    def append(self, records: Sequence[MetadataRecord], then: Committed) -> None:
-        """One batch, all or none. `then(None)` once it is committed and in the image, in the
-        order of the appends; `then(refused)` if that will not be. Refused at once if this
-        node is not the active controller."""
+    def append(self, records: Sequence[MetadataRecord]) -> int:
+        """One batch, all or none; the offset behind it, for `when_committed`. Refused if
+        this node is not the active controller."""
         if not self._is_active:
             raise Refused(ErrorCode.NOT_CONTROLLER)
-        now, base_offset = self._clock.now(), self.log.end_offset
-        epoch = self._quorum.epoch
+        now, base_offset, epoch = self._clock.now(), self.log.end_offset, self._quorum.epoch
         try:
             size = self.log.append(
                 records, epoch=epoch, metadata_version=self._metadata_version, now=now
@@ -243,8 +241,18 @@ class MetadataQuorum:
                 self._metadata_version = record.feature_level
         end = self.log.end_offset
         self._replay.appended(Appended(base_offset, end, epoch, now, size, tuple(records)))
-        self._waiting.append((end, then))
         self._flush()
+        return end
+
+    def when_committed(self, end_offset: int, then: Committed) -> None:
+        """`then(None)` once all below is committed and in the image, in the order of the
+        offsets; `then(NOT_CONTROLLER)` if this node stops leading first."""
+        if end_offset <= self._replay.next_offset:
+            then(None)
+        elif not self._is_active:
+            then(ErrorCode.NOT_CONTROLLER)
+        else:
+            self._waiting.append((end_offset, then))
 
     def _append_leader_change(self, effect: BecomeLeader) -> None:
         settings = self.settings
@@ -275,7 +283,7 @@ class MetadataQuorum:
         was_active, self._is_active = self._is_active, False
         waiting, self._waiting = self._waiting, deque()
         for _, then in waiting:
-            then(Refused(ErrorCode.NOT_CONTROLLER))
+            then(ErrorCode.NOT_CONTROLLER)
         if was_active:
             self.on_resign()
 
@@ -284,9 +292,9 @@ class MetadataQuorum:
     def handle(self, request: Request) -> Response:
         """Judge a request of another replica. What has to be durable first is, when this
         returns. To a fetch without error, divergence or snapshot the caller adds `read`."""
-        size = None
-        if isinstance(request, FetchSnapshotRequest):
-            size = self._snapshot_size(request.snapshot)
+        size, snapshots = None, self.log.snapshots
+        if isinstance(request, FetchSnapshotRequest) and request.snapshot in snapshots.ids:
+            size = snapshots.size(request.snapshot)
         answer = self._quorum.handle(request, self._clock.now(), snapshot_size=size)
         self._carry_out()
         return answer
@@ -296,15 +304,7 @@ class MetadataQuorum:
         return self.log.read(offset, self.log.end_offset, max_bytes)
 
     def read_snapshot(self, snapshot: SnapshotId, position: int, max_bytes: int) -> bytes:
-        file = self.log.snapshots.open(snapshot)
-        try:
-            return file.read(position, max_bytes)
-        finally:
-            file.close()
-
-    def _snapshot_size(self, snapshot: SnapshotId) -> int | None:
-        snapshots = self.log.snapshots
-        return snapshots.size(snapshot) if snapshot in snapshots.ids else None
+        return self.log.snapshots.read(snapshot, position, max_bytes)
 
     # -- effects -----------------------------------------------------------------------
 

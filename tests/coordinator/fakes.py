@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafkapy.coordinator.shard_log import Committed
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.step import Loaded, Step, TimerFired, Transactional, TransactionEnded
 from kafkapy.core.time import Instant
 from kafkapy.protocol.batch import batches, read_header, stamp
+from kafkapy.runtime.record_log import Committed
 
 
 class FakeTimer:

@@ -4,12 +4,14 @@ from typing import Any
 import pytest
 
 from kafkapy.coordinator.loader import RECORDS_PER_SLICE
-from kafkapy.coordinator.shard import TIMER_RETRY_MS, Shard, ShardSettings, ShardState
+from kafkapy.coordinator.shard import Shard
+from kafkapy.coordinator.shard_records import ShardSettings
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import Step, Transactional, TransactionEnded
 from kafkapy.core.time import Instant
 from kafkapy.protocol.batch import Codec, read_header, records
+from kafkapy.runtime.runtime import TIMER_RETRY_MS, State
 from tests.coordinator.fakes import EchoMachine, FakeClock, MemoryLog, TextCodec
 
 
@@ -22,10 +24,10 @@ class Asker:
 
 
 class World:
-    def __init__(self, log: MemoryLog | None = None, machine: EchoMachine | None = None) -> None:
+    def __init__(self, log: MemoryLog | None = None, settings: ShardSettings | None = None) -> None:
         self.clock = FakeClock()
         self.log = log or MemoryLog()
-        self.machine = machine or EchoMachine()
+        self.machine = EchoMachine()
         self.committed: list[Any] = []
         self.closed: list[Any] = []
         self.shard: Shard[Any, Any] = Shard(
@@ -35,7 +37,7 @@ class World:
             self.machine,
             TextCodec(),
             self.clock,
-            ShardSettings(),
+            settings or ShardSettings(),
             on_committed=self.committed.extend,
             on_closed=lambda error, why: self.closed.append((error, why)),
         )
@@ -128,8 +130,8 @@ def test_a_refused_append_changes_nothing(
     step = Step(records=("a=1",), notes=("n",), reply="x", timers={"t": Instant(9)})
     assert world.ask(step).answers == [told]
     assert world.machine.applied == []
-    assert len(world.shard.armed_timers) == 0
-    assert world.shard.state is ShardState.ACTIVE
+    assert len(world.shard.runtime.timers) == 0
+    assert world.shard.state is State.ACTIVE
 
 
 def test_an_append_lost_after_all_closes_the_shard(slow: World) -> None:
@@ -233,7 +235,7 @@ def test_replay_gives_the_same_state_in_slices() -> None:
     assert again.ask(Step(reply="x")).answers == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
     assert 0 < again.shard.progress.records <= RECORDS_PER_SLICE
     assert again.clock.run_soon() >= 500 // RECORDS_PER_SLICE
-    assert again.shard.state is ShardState.ACTIVE
+    assert again.shard.state is State.ACTIVE
     assert again.machine.applied == world.machine.applied
     assert again.shard.progress.offset == again.log.end_offset == 500
     again.clock.advance(5)
@@ -262,7 +264,7 @@ def test_what_was_replayed_is_served_once_it_is_committed() -> None:
     assert again.machine.applied == ["a=1"]
     assert again.ask(Step(reply="a is 1")).answers == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
     world.log.commit()
-    assert again.shard.state is ShardState.ACTIVE
+    assert again.shard.state is State.ACTIVE
     assert again.ask(Step(reply="a is 1")).answers == ["a is 1"]
 
 
@@ -293,13 +295,12 @@ def test_corrupt_records_keep_the_shard_from_serving() -> None:
     world.ask(Step(records=("!x=1",), reply="x"))
     again = World(world.log)
     again.shard.load()
-    assert again.shard.state is ShardState.CLOSED
+    assert again.shard.state is State.CLOSED
     assert again.closed == [(ErrorCode.NOT_COORDINATOR, "!x")]
 
 
 def test_batches_are_compressed_when_the_settings_say_so() -> None:
-    world = World()
-    world.shard._settings = ShardSettings(compression=Codec.LZ4)
+    world = World(settings=ShardSettings(compression=Codec.LZ4))
     world.shard.load()
     world.ask(Step(records=("a=" + "1" * 500,), reply="x"))
     assert read_header(world.log.batches[0]).codec is Codec.LZ4
@@ -309,8 +310,7 @@ def test_batches_are_compressed_when_the_settings_say_so() -> None:
 
 
 def test_batches_carry_the_sequence_that_the_settings_say() -> None:
-    world = World()
-    world.shard._settings = ShardSettings(base_sequence=0)
+    world = World(settings=ShardSettings(base_sequence=0))
     world.shard.load()
     world.ask(Step(records=("a=1", "b=2"), reply="x"))
     world.ask(Step(records=(Transactional(9, 2, "a=1"),), reply="x"))

@@ -7,7 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from kafkapy.coordinator.registry import Registry
-from kafkapy.coordinator.shard import Shard, ShardSettings
+from kafkapy.coordinator.shard import Shard
+from kafkapy.coordinator.shard_records import ShardSettings
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import Step
@@ -179,6 +180,7 @@ class World:
 
     def replayed(self) -> GroupState:
         """The state that somebody who only has the log comes to."""
+        clock = FakeClock(self.clock.now())
         machine = GroupMachine(lambda: self.settings, lambda: self.topics)
         shard: Shard[Any, Any] = Shard(
             TopicPartition("__consumer_offsets", 0),
@@ -186,11 +188,9 @@ class World:
             self.log,
             machine,
             self.codec,
-            FakeClock(),
+            clock,
             ShardSettings(),
         )
-        clock = FakeClock(self.clock.now())
-        shard._clock = clock
         shard.load()
         clock.run_soon()
         shard.close()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kafkapy.core.errors import Refused
+from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
@@ -84,9 +84,10 @@ class Node:
         self.world.clock.settle()
         return self
 
-    def append(self, *records: MetadataRecord) -> list[Refused | None]:
-        answers: list[Refused | None] = []
-        self.quorum.append(records or (NoOpRecord(),), answers.append)
+    def append(self, *records: MetadataRecord) -> list[ErrorCode | None]:
+        answers: list[ErrorCode | None] = []
+        end_offset = self.quorum.append(records or (NoOpRecord(),))
+        self.quorum.when_committed(end_offset, answers.append)
         return answers
 
     def close(self) -> None:
@@ -99,7 +100,9 @@ class Node:
         self.told.append(f"leads epoch {self.quorum.leader_epoch} at {image.offset}")
         first = activation_records(image, bootstrap, 1)
         if first:
-            self.quorum.append(first, lambda refused: self.told.append(f"activated {refused}"))
+            self.quorum.when_committed(
+                self.quorum.append(first), lambda error: self.told.append(f"activated {error}")
+            )
 
     def _changed(self, image: MetadataImage, delta: Delta) -> None:
         assert not delta.is_empty

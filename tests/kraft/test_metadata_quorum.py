@@ -246,9 +246,7 @@ def test_a_failing_flush_stops_everything_and_acknowledges_nothing() -> None:
     world = formatted()
     node = world.node().start()
     world.disk.fail("flush", in_path=LOG, cause="gone")
-    assert [refused and refused.code for refused in node.append(TOPIC)] == [
-        ErrorCode.NOT_CONTROLLER
-    ]
+    assert node.append(TOPIC) == [ErrorCode.NOT_CONTROLLER]
     assert node.told[-2:] == ["resigned", f"failed: {LOG}/00000000000000000000.log: gone"]
     with pytest.raises(Refused):
         node.append()
@@ -270,7 +268,7 @@ def test_closing_refuses_those_who_wait() -> None:
     node = world.node().start()
     waiting = node.append(TOPIC)
     node.close()
-    assert [refused and refused.code for refused in waiting] == [ErrorCode.NOT_CONTROLLER]
+    assert waiting == [ErrorCode.NOT_CONTROLLER]
     assert node.told[-1] == "resigned"
     node.quorum.close(lambda failure: None)
 

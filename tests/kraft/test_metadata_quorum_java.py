@@ -63,7 +63,7 @@ class Home:
         def lead(image: object, bootstrap: object) -> None:
             first = activation_records(quorum.image, bootstrap, 1)  # type: ignore[arg-type]  # as given
             if first:
-                quorum.append(first, lambda refused: None)
+                quorum.append(first)
 
         quorum.on_lead = lead
         quorum.start()
@@ -91,7 +91,6 @@ class Home:
                     directories=(directory,),
                 ),
             ],
-            lambda refused: None,
         )
         self.clock.settle()
 

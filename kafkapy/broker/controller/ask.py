@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Fields, Later
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.controller.controller import Event
+from kafkapy.kraft.controller.machine import Event
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:

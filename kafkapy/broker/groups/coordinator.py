@@ -15,7 +15,7 @@ from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.shard_log import PartitionShardLog
 from kafkapy.coordinator.coordinator import Coordinator
 from kafkapy.coordinator.registry import Registry
-from kafkapy.coordinator.shard import ShardSettings
+from kafkapy.coordinator.shard_records import ShardSettings
 from kafkapy.core.seams import Clock
 from kafkapy.group.events import TopicsChanged
 from kafkapy.group.lag import EndOffset, LagFigure, lag_figures

@@ -1,11 +1,11 @@
 """A Partition narrowed to what a coordinator's shard needs of it (coordinator/shard_log.py)."""
 
 from kafkapy.broker.partitions.partition import Partition
-from kafkapy.coordinator.shard_log import Committed
 from kafkapy.core.errors import ErrorCode
 from kafkapy.log.append import Origin
 from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.protocol.batch import read_header
+from kafkapy.runtime.record_log import Committed
 
 
 class PartitionShardLog:

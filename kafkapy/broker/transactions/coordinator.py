@@ -17,12 +17,13 @@ from typing import Final, Protocol
 
 from kafkapy.broker.metadata.internal_topics import TRANSACTION_STATE
 from kafkapy.coordinator.coordinator import Coordinator
-from kafkapy.coordinator.shard import Shard, ShardState, Then
+from kafkapy.coordinator.shard import Shard
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock, Timer
 from kafkapy.core.time import later
+from kafkapy.runtime.runtime import State, Then
 from kafkapy.txn.events import (
     AbortTimedOut,
     AddPartitions,
@@ -134,7 +135,7 @@ class TransactionCoordinator:
     ) -> None:
         """What all shards here hold; Refused while one of them is still loading."""
         shards = list(self.shards.shards.values())
-        if any(shard.state is ShardState.LOADING for shard in shards):
+        if any(shard.state is State.LOADING for shard in shards):
             raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         listed: list[TransactionListed] = []
         left = len(shards)
@@ -177,7 +178,7 @@ class TransactionCoordinator:
         self._markers.send(
             owed,
             shard.leader_epoch,
-            lambda: shard.state is ShardState.ACTIVE,
+            lambda: shard.is_active,
             lambda partitions: self._note_written(shard, owed, partitions),
         )
 
@@ -185,7 +186,7 @@ class TransactionCoordinator:
         self, shard: Shard[Fact, Reply], owed: MarkersDue, partitions: frozenset[TopicPartition]
     ) -> None:
         def answered(reply: Reply | Refused) -> None:
-            if isinstance(reply, Refused) and shard.state is ShardState.ACTIVE:
+            if isinstance(reply, Refused) and shard.is_active:
                 when = later(self._clock.now(), COMPLETE_RETRY_MS)
                 self._clock.call_at(when, lambda: self._note_written(shard, owed, partitions))
 

@@ -57,6 +57,13 @@ class Snapshots:
     def open(self, snapshot: SnapshotId) -> File:
         return self._disk.open(self.path(snapshot))
 
+    def read(self, snapshot: SnapshotId, position: int, max_bytes: int) -> bytes:
+        file = self.open(snapshot)
+        try:
+            return file.read(position, max_bytes)
+        finally:
+            file.close()
+
     def size(self, snapshot: SnapshotId) -> int:
         return self._disk.size(self.path(snapshot))
 

@@ -1,14 +1,15 @@
 """A controller on a log in memory, and words to make a cluster with."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
-from kafkapy.kraft.controller.controller import Controller, Event
+from kafkapy.kraft.controller.controller import Controller
+from kafkapy.kraft.controller.machine import Event
 from kafkapy.kraft.controller.registration import RegisterBroker
 from kafkapy.kraft.controller.rules import ConfigRules, TopicSetting, Values
 from kafkapy.kraft.controller.state import ControllerSettings
@@ -18,6 +19,7 @@ from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.kraft.records.metadata import FeatureRange, MetadataRecord
 from kafkapy.kraft.storage.bootstrap import default_bootstrap
+from kafkapy.runtime.record_log import Committed
 from tests.coordinator.fakes import FakeClock
 
 CLUSTER_ID = "cluster"
@@ -46,34 +48,41 @@ class MemoryLog:
         self.records: list[MetadataRecord] = []
         self.holds_back = False
         self.leads = True
-        self._uncommitted: list[tuple[int, Callable[[Refused | None], None]]] = []
+        self._batches: list[int] = []
+        self._waiting: list[tuple[int, Committed]] = []
         self.committed = 0
 
     @property
     def next_offset(self) -> int:
         return len(self.records)
 
-    def append(
-        self, records: Sequence[MetadataRecord], then: Callable[[Refused | None], None]
-    ) -> None:
+    def append(self, records: Sequence[MetadataRecord]) -> int:
         if not self.leads:
             raise Refused(ErrorCode.NOT_CONTROLLER)
         self.records += records
-        self._uncommitted.append((len(self.records), then))
+        self._batches.append(len(self.records))
         if not self.holds_back:
             self.commit()
+        return len(self.records)
+
+    def when_committed(self, end_offset: int, then: Committed) -> None:
+        if end_offset <= self.committed:
+            then(None)
+        else:
+            self._waiting.append((end_offset, then))
 
     def commit(self, batches: int | None = None) -> None:
-        ready = self._uncommitted[:batches]
-        del self._uncommitted[: len(ready)]
-        for end, then in ready:
+        ready = self._batches[:batches]
+        del self._batches[: len(ready)]
+        for end in ready:
             self.committed = end
-            then(None)
+            while self._waiting and self._waiting[0][0] <= end:
+                self._waiting.pop(0)[1](None)
 
     def fail(self) -> None:
-        failed, self._uncommitted = self._uncommitted, []
-        for _, then in failed:
-            then(Refused(ErrorCode.NOT_CONTROLLER))
+        waiting, self._waiting = self._waiting, []
+        for _, then in waiting:
+            then(ErrorCode.NOT_CONTROLLER)
 
     def image(self) -> MetadataImage:
         """The fold of what is committed."""

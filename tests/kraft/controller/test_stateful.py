@@ -15,9 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from kafkapy.core.errors import Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, Operation
-from kafkapy.kraft.controller.controller import Event
 from kafkapy.kraft.controller.elections import BalanceLeaders, ElectLeaders, ElectUncleanly
 from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
+from kafkapy.kraft.controller.machine import Event
 from kafkapy.kraft.controller.reassignments import AlterReassignments, Reassignment
 from kafkapy.kraft.controller.topics import (
     CreatePartitions,
@@ -52,8 +52,10 @@ class ControllerLife(RuleBasedStateMachine):
         """Decide twice: the first time for nothing, to see that nothing comes of it."""
         controller = self.cluster.controller
         before = controller.image.copy()
+        machine = controller._machine
+        assert machine is not None, "leads"
         with suppress(Refused):
-            controller._machine(event).decide(event, self.cluster.clock.now())
+            machine.decide(event, self.cluster.clock.now())
         assert _same(controller.image, before), "decide wrote"
         return self.cluster.ask(event)
 

@@ -3,7 +3,7 @@ parts; who leads, what is committed and what was acknowledged is checked all alo
 
 from collections.abc import Callable, Sequence
 
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
 from kafkapy.kraft.metadata_quorum import Answered, MetadataQuorum, MetadataQuorumSettings
@@ -85,7 +85,7 @@ class Member:
         assert self.quorum is not None
         first = activation_records(image, bootstrap, 1)
         if first:
-            self.quorum.append(first, lambda _: None)
+            self.quorum.append(first)
 
     def _flush_later(self, then: Callable[[], None]) -> None:
         delay = self.rng.below(5)
@@ -146,12 +146,12 @@ class Cluster:
         self.appended += 1
         name = f"t{self.appended}"
 
-        def committed(refused: Refused | None) -> None:
-            if refused is None:
+        def committed(error: ErrorCode | None) -> None:
+            if error is None:
                 self.acknowledged.append(name)
 
         record = TopicRecord(name=name, topic_id=new_uuid(self.rng))
-        quorum.append([record], committed)
+        quorum.when_committed(quorum.append([record]), committed)
 
     # -- the network -------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 from collections.abc import Hashable
 
-from kafkapy.coordinator.timers import Timers
 from kafkapy.core.time import Instant
+from kafkapy.runtime.timers import Timers
 from tests.coordinator.fakes import FakeClock
 
 

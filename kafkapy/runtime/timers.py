@@ -1,4 +1,4 @@
-"""The timers of one shard: thousands of deadlines behind one call of the clock.
+"""The timers of one machine: thousands of deadlines behind one call of the clock.
 
 Heartbeats move a deadline far more often than one is reached. So moving it later only
 writes a dict; the heap keeps the older entry, and when that comes up it is put back in

@@ -1,0 +1,163 @@
+"""The controller as one machine: which part decides on an event, and what follows by itself.
+
+    event --> topics | configs | brokers | elections | ... --> Step
+    Loaded --> a new cluster's first records, every broker's session, the periodic jobs
+
+The parts decide; here their records and notes are applied, to the image and to what brokers
+last said.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, Protocol
+
+from kafkapy.core.step import Loaded, Step, TimerFired
+from kafkapy.core.time import Instant, later
+from kafkapy.kraft.controller.brokers import BrokerEvent, BrokerMachine, session_key
+from kafkapy.kraft.controller.configs import ConfigEvent, ConfigMachine
+from kafkapy.kraft.controller.directories import AssignReplicas, DirectoryMachine
+from kafkapy.kraft.controller.elections import (
+    BalanceLeaders,
+    ElectionEvent,
+    ElectionMachine,
+    ElectUncleanly,
+)
+from kafkapy.kraft.controller.facts import BrokerHeard, BrokerSilent, ControllerStep, Fact
+from kafkapy.kraft.controller.features import FeatureMachine, UpdateFeatures
+from kafkapy.kraft.controller.isr import AlterPartition, IsrMachine
+from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdMachine
+from kafkapy.kraft.controller.reassignments import ReassignmentEvent, ReassignmentMachine
+from kafkapy.kraft.controller.registration import RegistrationEvent, RegistrationMachine
+from kafkapy.kraft.controller.state import ControllerState
+from kafkapy.kraft.controller.topics import TopicEvent, TopicMachine
+from kafkapy.kraft.records.metadata import MetadataRecord, NoOpRecord, RegisterBrokerRecord
+from kafkapy.kraft.storage.bootstrap import activation_records
+
+Event = (
+    TopicEvent
+    | ConfigEvent
+    | BrokerEvent
+    | RegistrationEvent
+    | AlterPartition
+    | ElectionEvent
+    | ReassignmentEvent
+    | UpdateFeatures
+    | AllocateProducerIds
+    | AssignReplicas
+)
+
+
+class Part(Protocol):
+    def decide(self, event: Any, now: Instant) -> ControllerStep: ...
+
+
+class _Job(NamedTuple):
+    """An event that comes every so often; at once again while its reply is that there is more."""
+
+    event: ElectionEvent
+    interval_ms: int
+
+
+_BALANCE: Final = "balance leaders"
+_UNCLEAN: Final = "unclean elections"
+_IDLE: Final = "idle"
+
+
+class ControllerMachine:
+    """`next_offset`: where the log's next record goes; `bootstrap`: what an empty one gets."""
+
+    def __init__(
+        self,
+        state: ControllerState,
+        bootstrap: Sequence[MetadataRecord],
+        next_offset: Callable[[], int],
+    ) -> None:
+        self.state = state
+        self._bootstrap = bootstrap
+        self._next_offset = next_offset
+        self._jobs = _jobs(state)
+        topics, configs = TopicMachine(state), ConfigMachine(state)
+        brokers, registration = BrokerMachine(state), RegistrationMachine(state)
+        elections, reassignments = ElectionMachine(state), ReassignmentMachine(state)
+        self._parts: dict[type, Part] = {
+            **dict.fromkeys(TopicEvent.__args__, topics),
+            **dict.fromkeys(ConfigEvent.__args__, configs),
+            **dict.fromkeys(BrokerEvent.__args__, brokers),
+            **dict.fromkeys(RegistrationEvent.__args__, registration),
+            **dict.fromkeys(ElectionEvent.__args__, elections),
+            **dict.fromkeys(ReassignmentEvent.__args__, reassignments),
+            AlterPartition: IsrMachine(state),
+            UpdateFeatures: FeatureMachine(state),
+            AllocateProducerIds: ProducerIdMachine(state),
+            AssignReplicas: DirectoryMachine(state),
+        }
+
+    def decide(self, event: Event | Loaded, now: Instant) -> ControllerStep:
+        # Given from outside as `now` is: control records move the log's end without us.
+        self.state.next_offset = self._next_offset()
+        step = self._decide(event, now)
+        if not step.records:
+            return step
+        return replace(step, timers={**step.timers, **self._idle_timer(now)})
+
+    def apply(self, fact: Fact) -> None:
+        state = self.state
+        if isinstance(fact, BrokerHeard):
+            state.contacts[fact.broker_id] = fact.contact
+        elif isinstance(fact, BrokerSilent):
+            state.contacts.pop(fact.broker_id, None)
+        else:
+            state.image.apply(fact)
+            state.image.offset = state.next_offset
+            if isinstance(fact, RegisterBrokerRecord):
+                state.registered_at[fact.broker_id] = state.next_offset
+            state.next_offset += 1
+
+    def _decide(self, event: Event | Loaded, now: Instant) -> ControllerStep:
+        if isinstance(event, Loaded):
+            return self._begin(now)
+        if isinstance(event, TimerFired):
+            if event.key == _IDLE:
+                # It moves the brokers' offsets on: that is how they know that we are there.
+                return Step(records=(NoOpRecord(),))
+            job = self._jobs.get(event.key)
+            if job is not None:
+                return self._do(event.key, job, now)
+        part = self._parts.get(type(event))
+        assert part is not None, f"nobody decides on {event}"
+        return part.decide(event, now)
+
+    def _begin(self, now: Instant) -> ControllerStep:
+        """Every unfenced broker has a whole session to be heard of: nobody knows when it was
+        last."""
+        state = self.state
+        session_end = later(now, state.settings.session_timeout_ms)
+        timers: dict[Hashable, Instant | None] = {
+            session_key(broker.id): session_end
+            for broker in state.image.brokers.values()
+            if not broker.fenced
+        }
+        timers.update({key: later(now, job.interval_ms) for key, job in self._jobs.items()})
+        first = activation_records(
+            state.image, self._bootstrap, state.rules.static_min_insync_replicas
+        )
+        return Step(records=tuple(first), timers={**timers, **self._idle_timer(now)})
+
+    def _do(self, key: Hashable, job: _Job, now: Instant) -> ControllerStep:
+        step = self._parts[type(job.event)].decide(job.event, now)
+        wait_ms = 0 if step.reply is True else job.interval_ms
+        return replace(step, timers={key: later(now, wait_ms)})
+
+    def _idle_timer(self, now: Instant) -> Mapping[Hashable, Instant]:
+        interval_ms = self.state.settings.max_idle_interval_ms
+        return {_IDLE: later(now, interval_ms)} if interval_ms > 0 else {}
+
+
+def _jobs(state: ControllerState) -> dict[Hashable, _Job]:
+    settings = state.settings
+    jobs: dict[Hashable, _Job] = {
+        _UNCLEAN: _Job(ElectUncleanly(), settings.unclean_election_interval_ms)
+    }
+    if settings.balances_leaders:
+        jobs[_BALANCE] = _Job(BalanceLeaders(), settings.balance_interval_ms)
+    return jobs
