@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.log.config import LogConfig
-from kafkapy.log.directories.all_logs import DirectorySettings, LogDirectories
+from kafkapy.log.directories.all_logs import AllLogs, DirectorySettings
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.sim.world.clock import SimClock
 from kafkapy.sim.world.disk import SimDisk
@@ -30,8 +30,8 @@ class Machine:
         self.disk.flush_directory("/")
         self.ids = {A: self.rng.uuid(), B: self.rng.uuid()}
 
-    def directories(self, **options: str) -> LogDirectories:
-        return LogDirectories(
+    def directories(self, **options: str) -> AllLogs:
+        return AllLogs(
             self.disk,
             self.clock,
             self.rng,
@@ -45,12 +45,12 @@ class Machine:
         self,
         is_stray: Callable[..., bool] = lambda topic_partition, topic_id: False,
         config: LogConfig = CONFIG,
-    ) -> LogDirectories:
+    ) -> AllLogs:
         logs = self.directories()
         logs.load(lambda topic: config, is_stray)
         return logs
 
-    def stop(self, logs: LogDirectories, broker_epoch: int = 7) -> None:
+    def stop(self, logs: AllLogs, broker_epoch: int = 7) -> None:
         stopped: list[bool] = []
         logs.close(broker_epoch, lambda: stopped.append(True))
         self.clock.run_until(lambda: bool(stopped), 10_000)
@@ -62,11 +62,11 @@ class Machine:
         self.clock.forget_all()
 
 
-def create(logs: LogDirectories, topic_partition: TopicPartition = ORDERS) -> PartitionLog:
+def create(logs: AllLogs, topic_partition: TopicPartition = ORDERS) -> PartitionLog:
     return logs.get_or_create(topic_partition, TOPIC_ID, CONFIG)
 
 
-def get(logs: LogDirectories, topic_partition: TopicPartition = ORDERS) -> PartitionLog:
+def get(logs: AllLogs, topic_partition: TopicPartition = ORDERS) -> PartitionLog:
     log = logs.get(topic_partition)
     assert log is not None
     return log

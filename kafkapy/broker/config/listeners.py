@@ -36,7 +36,7 @@ class Endpoint(NamedTuple):
     protocol: SecurityProtocol
 
 
-class Voter(NamedTuple):
+class ConfiguredVoter(NamedTuple):
     node_id: int
     host: str
     port: int
@@ -175,14 +175,14 @@ def _protocols(settings: Settings) -> dict[str, SecurityProtocol]:
     return protocols
 
 
-def parse_voters(texts: Sequence[str]) -> tuple[Voter, ...]:
+def parse_voters(texts: Sequence[str]) -> tuple[ConfiguredVoter, ...]:
     """controller.quorum.voters: <id>@<host>:<port>, ..."""
     voters = []
     for text in texts:
         found = _VOTER.fullmatch(text)
         if found is None:
             raise ConfigError("controller.quorum.voters", text, "a voter is <id>@<host>:<port>.")
-        voters.append(Voter(int(found["id"]), found["host"], int(found["port"])))
+        voters.append(ConfiguredVoter(int(found["id"]), found["host"], int(found["port"])))
     return tuple(voters)
 
 

@@ -56,7 +56,7 @@ def read_partition(
     """`is_first`: no other partition gave anything yet, so this one may give a batch that is
     larger than `max_bytes`."""
     try:
-        partition = node.partitions.find_to_read(wanted.topic, wanted.topic_id, wanted.index)
+        partition = node.partitions.hosted(wanted.topic, wanted.topic_id, wanted.index)
         try:
             partition.check_leader(wanted.current_leader_epoch)
         except Refused as refused:

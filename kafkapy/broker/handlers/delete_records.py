@@ -28,7 +28,7 @@ def handle(node: "Node", call: Call) -> Answer:
 def _partition(node: "Node", topic: str, asked: Any) -> dict[str, Any]:
     code, low_watermark = ErrorCode.NONE, -1
     try:
-        partition = node.partitions.find_to_write(topic, None, asked.partition_index)
+        partition = node.partitions.hosted(topic, None, asked.partition_index)
         if partition.is_internal:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
         partition.check_leader()

@@ -33,7 +33,7 @@ def _partition(node: "Node", topic: str, index: int) -> dict[str, Any]:
     producers: list[dict[str, Any]] = []
     try:
         _check_topic(node, topic)
-        partition = node.partitions.find_to_read(topic, None, index)
+        partition = node.partitions.hosted(topic, None, index)
         partition.check_leader()
         producers = [_producer(entry) for entry in partition.log.producers.active()]
     except Refused as refused:

@@ -64,7 +64,7 @@ def _partition(node: "Node", call: Call, topic: str, asked: Any, times: int) -> 
     try:
         if times > 1:
             raise Refused(ErrorCode.INVALID_REQUEST)
-        partition = node.partitions.find_to_read(topic, None, asked.partition_index)
+        partition = node.partitions.hosted(topic, None, asked.partition_index)
         if call.body.replica_id != DEBUGGING_CONSUMER:
             partition.check_leader(optional(asked, "current_leader_epoch", -1))
         offset, timestamp, epoch = _find(call, partition, asked.timestamp)

@@ -25,7 +25,7 @@ def handle(node: "Node", call: Call) -> Answer:
 def _partition(node: "Node", topic: str, asked: Any) -> dict[str, Any]:
     code, epoch, end_offset = ErrorCode.NONE, -1, -1
     try:
-        partition = node.partitions.find_to_read(topic, None, asked.partition)
+        partition = node.partitions.hosted(topic, None, asked.partition)
         partition.check_leader(asked.current_leader_epoch)
         epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
     except Refused as refused:

@@ -118,7 +118,7 @@ class _Transactional:
         try:
             if kept is not None and _is_transactional(kept):
                 header = read_header(kept)
-                partition = self._node.partitions.find_to_write(name, topic_id, index)
+                partition = self._node.partitions.hosted(name, topic_id, index)
                 partition.check_leader()
                 at = len(self._batches)
                 self._batches.append(
@@ -182,7 +182,7 @@ class _Appending:
             rows.append(_refused(index, verified.code, message=verified.message))
             return
         try:
-            partition = node.partitions.find_to_write(name, topic_id, index)
+            partition = node.partitions.hosted(name, topic_id, index)
             if partition.is_internal and call.client_id != _ADMIN_CLIENT_ID:
                 raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
             if records is None or not len(records):

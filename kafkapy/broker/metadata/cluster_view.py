@@ -9,7 +9,7 @@ from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.kraft.uuids import LOST
 
 
-class Address(NamedTuple):
+class NodeAddress(NamedTuple):
     """A node as clients of one listener reach it; named as Metadata's fields."""
 
     node_id: int
@@ -30,18 +30,18 @@ class ClusterView:
     def _image(self) -> MetadataImage:
         return self._current()
 
-    def brokers(self, listener: str, *, with_fenced: bool = False) -> list[Address]:
+    def brokers(self, listener: str, *, with_fenced: bool = False) -> list[NodeAddress]:
         return [
-            Address(broker.id, endpoint.host, endpoint.port, broker.rack, broker.fenced)
+            NodeAddress(broker.id, endpoint.host, endpoint.port, broker.rack, broker.fenced)
             for broker in self._image.brokers.values()
             if with_fenced or not broker.fenced
             for endpoint in broker.endpoints
             if endpoint.name == listener
         ]
 
-    def controllers(self, listener: str) -> list[Address]:
+    def controllers(self, listener: str) -> list[NodeAddress]:
         return [
-            Address(controller.id, endpoint.host, endpoint.port, None, False)
+            NodeAddress(controller.id, endpoint.host, endpoint.port, None, False)
             for controller in self._image.controllers.values()
             for endpoint in controller.endpoints
             if endpoint.name == listener

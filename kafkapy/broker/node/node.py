@@ -44,7 +44,7 @@ from kafkapy.kraft.metadata_quorum import MetadataQuorum
 from kafkapy.kraft.quorum.voters import VoterAddress
 from kafkapy.kraft.records.metadata import MetadataRecord
 from kafkapy.log.config import LogConfig
-from kafkapy.log.directories.all_logs import LogDirectories
+from kafkapy.log.directories.all_logs import AllLogs
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.txn.producer_ids import BlockProducerIds
 
@@ -88,7 +88,7 @@ class Node:
             for path in config.data_directories
             if path not in self.identity.failed
         }
-        self.logs = LogDirectories(
+        self.logs = AllLogs(
             disk,
             clock,
             rng,

@@ -26,7 +26,7 @@ from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import Topic
 from kafkapy.log.config import LogConfig
-from kafkapy.log.directories.all_logs import LogDirectories
+from kafkapy.log.directories.all_logs import AllLogs
 
 # What is done of the backlog in one go, and what its steps cost: about 10 us each.
 _SLICE_COST: Final = 400
@@ -43,7 +43,7 @@ class Partitions:
         node_id: int,
         clock: Clock,
         image: Callable[[], MetadataImage],
-        logs: LogDirectories,
+        logs: AllLogs,
         config_for: Callable[[str], LogConfig],
         disk_failed: Callable[[DiskFailed], None],
     ) -> None:
@@ -83,14 +83,12 @@ class Partitions:
             return self._by_name.get((name, index))
         return None if topic_id is None else self._by_id.get((topic_id, index))
 
-    def find_to_write(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+    def hosted(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+        """The partition, if it lives here. Raises Refused."""
         partition = self.find(name, topic_id, index)
         if partition is None:
             raise self._not_here(name, topic_id, index)
         return partition
-
-    def find_to_read(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
-        return self.find_to_write(name, topic_id, index)
 
     def current_leader(
         self, name: str | None, topic_id: UUID | None, index: int

@@ -25,7 +25,7 @@ from kafkapy.log.joined import join
 from kafkapy.log.names import DirectoryKind
 from kafkapy.log.partition_log import PartitionLog
 
-__all__ = ["DirectorySettings", "LogDirectories"]
+__all__ = ["AllLogs", "DirectorySettings"]
 
 _LOGS_PER_LOADING_SLICE: Final = 100
 
@@ -33,7 +33,7 @@ IsStray = Callable[[TopicPartition, UUID | None], bool]
 Moved = Callable[[TopicPartition, PartitionLog], None]
 
 
-class LogDirectories:
+class AllLogs:
     """`on_failed` hears once of each failure of a disk that no caller is told; it should
     call `fail`, as whoever is told does. `on_moved` hears when a log was replaced by its
     copy in another directory."""

@@ -33,7 +33,7 @@ LogTask = Callable[[PartitionLog, Instant], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectorySettings:
-    """The broker settings that LogDirectories acts on; Kafka's defaults."""
+    """The broker settings that AllLogs acts on; Kafka's defaults."""
 
     initial_delay_ms: int = 30_000
     retention_check_interval_ms: int = 300_000

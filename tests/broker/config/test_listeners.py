@@ -3,10 +3,10 @@
 import pytest
 
 from kafkapy.broker.config.listeners import (
+    ConfiguredVoter,
     Endpoint,
     Listeners,
     SecurityProtocol,
-    Voter,
     parse_addresses,
     parse_voters,
 )
@@ -85,8 +85,8 @@ def test_the_same_port_on_two_addresses_is_no_contradiction() -> None:
 
 def test_voters_and_addresses_are_read() -> None:
     assert parse_voters(("1@a:9093", "2@[::1]:9094")) == (
-        Voter(1, "a", 9093),
-        Voter(2, "::1", 9094),
+        ConfiguredVoter(1, "a", 9093),
+        ConfiguredVoter(2, "::1", 9094),
     )
     assert parse_addresses("x", ("a:1",)) == (("a", 1),)
     with pytest.raises(ConfigError, match="a voter is <id>@<host>:<port>"):

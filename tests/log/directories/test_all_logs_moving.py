@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kafkapy.core.seams import Callback
-from kafkapy.log.directories.all_logs import LogDirectories
+from kafkapy.log.directories.all_logs import AllLogs
 from kafkapy.log.directories.partition_metadata import encode_partition_metadata
 from kafkapy.log.partition_log import PartitionLog
 from tests.log.machine import CONFIG, PAYMENTS, A, B, Machine, create, get
@@ -20,7 +20,7 @@ def machine() -> Machine:
 # -- moving
 
 
-def _other(logs: LogDirectories, log: PartitionLog) -> str:
+def _other(logs: AllLogs, log: PartitionLog) -> str:
     return B if logs.path_of(log) == A else A
 
 
