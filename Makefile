@@ -1,10 +1,14 @@
 # Every target sets up what it needs. Only python3.11+ must be there; what else a target
 # could use (Java and Maven, Go, Node, Docker) it names when it has to leave a part out.
 PYTHON ?= python3
-VENV   ?= .venv
+# A Python that was asked for (`make test PYTHON=python3.13`) has an environment of its own.
+ifneq ($(PYTHON),python3)
+VERSION  := -$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+endif
+VENV   ?= .venv$(VERSION)
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet install -c constraints.txt
-COMPILED := $(CURDIR)/.compiled
+COMPILED := $(CURDIR)/.compiled$(VERSION)
 LISTEN ?= 127.0.0.1:9092
 DATA   ?= ./data
 SEED   ?= 1

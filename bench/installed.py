@@ -28,7 +28,15 @@ from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PLACE = _ROOT / ".venv-bench"
-_SOURCES = ("kafkapy", "setup.py", "pyproject.toml", "constraints.txt", "README.md", "LICENSE")
+_SOURCES = (
+    "kafkapy",
+    "setup.py",
+    "scripts/backend.py",
+    "pyproject.toml",
+    "constraints.txt",
+    "README.md",
+    "LICENSE",
+)
 _COMPILE = _ROOT / "scripts" / "compile"
 _KEPT = 3
 _DISTRIBUTION_PYTHON = "/usr/bin/python3"
@@ -59,6 +67,7 @@ def kafkapy(revision: str | None = None) -> Installed:
         files = [
             *sorted((sources / "kafkapy").rglob("*")),
             *sources.glob("*.py"),
+            *sources.glob("scripts/*.py"),
             *sources.glob("*.t*"),
         ]
         package = _PLACE / f"kafkapy-{_digest(files, _python()[0])}"
@@ -112,6 +121,7 @@ def _take(revision: str | None, sources: Path) -> None:
             skipped = shutil.ignore_patterns("__pycache__", "*.pyc")
             shutil.copytree(source, sources / name, ignore=skipped)
         else:
+            (sources / name).parent.mkdir(exist_ok=True)
             shutil.copy(source, sources / name)
 
 
