@@ -15,7 +15,7 @@ SEED   ?= 1
 TARGET ?= kafkapy
 ROUNDS ?= 100
 
-.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick soak sim crash \
+.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick bench-publish soak sim crash \
         oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -103,6 +103,10 @@ bench: $(VENV)/.bench
 
 bench-quick: $(VENV)/.bench
 	$(BIN)/python -m bench --quick
+
+# The committed results are replaced when there is a release (bench/README.md).
+bench-publish: $(VENV)/.bench
+	$(BIN)/python -m bench --publish
 
 soak: $(VENV)/.bench
 	$(BIN)/python -m bench.soak --minutes $(MINUTES)

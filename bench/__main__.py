@@ -1,8 +1,8 @@
-"""`python -m bench`: measure rows side by side, print a table, keep it in bench/results/.
+"""`python -m bench`: measure rows side by side, print a table, keep it in .bench/.
 
 What was measured replaces the same rows in the results; the others stay, so that a whole
 run can be made in pieces (`--only`). `--add` adds rounds to those already there. With
-`--target` figures are only printed.
+`--target` figures are only printed. `--publish` makes a whole run the committed one.
 """
 
 import argparse
@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from bench.installed import described
-from bench.report import Results
+from bench.publish import Refused, publish
+from bench.report import KEPT, PUBLISHED, Results
 from bench.row import Row
 from bench.rows import FAMILIES
 from bench.runner import Measured, Plan, measure, sessions
@@ -29,9 +30,11 @@ def main() -> int:
             for row in rows:
                 print(f"{family:14} {row.id:18} {row.title}")
         return 0
-    results = Results("quick" if options.quick else "bench")
+    if options.publish:
+        return _publish()
+    results = Results("quick" if options.quick else "bench", options.results)
     if options.render:
-        results.render()
+        results.render(is_release=options.results.resolve() == PUBLISHED)
         return 0
     chosen = _chosen(options)
     if not chosen:
@@ -61,6 +64,15 @@ def main() -> int:
     return 1 if measured.failures else 0
 
 
+def _publish() -> int:
+    try:
+        publish()
+    except Refused as why:
+        print(f"bench: not published: {why}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def _chosen(options: argparse.Namespace) -> dict[str, list[Row]]:
     """Rows by family: those asked for, or all (the quick ones)."""
     wanted = set(options.only or ())
@@ -85,6 +97,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="where data goes (default: a temporary place)")
     parser.add_argument("--list", action="store_true", help="name all rows and end")
     parser.add_argument("--render", action="store_true", help="make table and plots again")
+    parser.add_argument("--results", type=Path, default=KEPT, help="kept there (.bench)")
+    parser.add_argument("--publish", action="store_true", help="a whole run to bench/results")
     return parser
 
 

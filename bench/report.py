@@ -1,4 +1,6 @@
-"""Results: kept as JSON, shown as a Markdown table, in bench/results/.
+"""Results: kept as JSON, shown as a Markdown table and plots, in .bench/, which git ignores.
+
+Those of a release are in bench/results/, and only bench/publish.py writes there.
 
 Every ratio says how far ahead kafkapy is, whichever way is better: 2.00 is twice the rate
 or half the latency. It is that of the medians; beside it the worst and the best round.
@@ -7,18 +9,20 @@ or half the latency. It is that of the medians; beside it the worst and the best
 import json
 import os
 import platform
+import re
 import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.plots import plot
+from bench import plots
 from bench.row import APACHE, KAFKAPY, KFAKE, Figure, Figures, Row
 from bench.rows import FAMILIES
 from bench.runner import Measured
 
-_RESULTS = Path(__file__).parent / "results"
+KEPT = Path(__file__).resolve().parents[1] / ".bench"
+PUBLISHED = Path(__file__).resolve().parent / "results"
 _TARGETS = (KAFKAPY, APACHE, KFAKE)
 # Cores that other work may use before the table says so.
 _QUIET = 0.2
@@ -28,12 +32,15 @@ _COSTS = ("cores", "cpu_s_per_million", "resident_mb")
 class Results:
     """What was measured, row by row; a row also says when and of which commit."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, folder: Path = KEPT) -> None:
         self._name = name
-        self._path = _RESULTS / f"{name}.json"
+        self._folder = folder
+        self._path = folder / f"{name}.json"
         self.rows: dict[str, dict[str, Any]] = {}
+        self.machine = machine()
         if self._path.exists():
-            self.rows = json.loads(self._path.read_text())["rows"]
+            kept = json.loads(self._path.read_text())
+            self.rows, self.machine = kept["rows"], kept["machine"]
         self._before = dict(self.rows)
 
     def keep(self, measured: Measured, *, revision: str, adds: bool, length: float = 1) -> None:
@@ -51,14 +58,21 @@ class Results:
                 "rounds": found,
                 "failures": measured.failures.get(row, {}),
             }
-        _RESULTS.mkdir(exist_ok=True)
-        kept = {"machine": machine(), "rows": self.rows}
-        self._path.write_text(json.dumps(kept, indent=1) + "\n")
+        self.machine = machine()
+        self.save()
 
-    def render(self) -> None:
+    def save(self) -> None:
+        """A line for the figures of each round, so that a new set changes few lines."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"machine": self.machine, "rows": self.rows}, indent=1)
+        text = re.sub(r"\{[^{}\[\]]*\}", lambda found: " ".join(found[0].split()), text)
+        self._path.write_text(text + "\n")
+
+    def render(self, *, is_release: bool = False) -> None:
+        """Table and plots; of a release what pages show, without a word."""
         revisions = ", ".join(sorted({row["revision"] for row in self.rows.values()}))
         lines = [
-            f"On {machine()}. kafkapy {revisions}, its request paths compiled. Medians. "
+            f"On {self.machine}. kafkapy {revisions}, its request paths compiled. Medians. "
             "**Ahead** is how far kafkapy is ahead, more being better "
             "in every row (twice the rate, or half the latency, is 2.00), with the worst and the "
             "best round. CPU and memory are the broker's, kafkapy / Apache Kafka / kfake.",
@@ -68,9 +82,12 @@ class Results:
             if shown:
                 lines += ["", f"### {family}", "", *self._table(shown)]
         text = "\n".join(lines) + "\n"
-        (_RESULTS / f"{self._name}.md").write_text(text)
-        print(text)
-        plot(_RESULTS, self._name, self.rows)
+        (self._folder / f"{self._name}.md").write_text(text)
+        if is_release:
+            plots.plot_published(self._folder, self._name, self.rows)
+        else:
+            print(text)
+            plots.plot(self._folder, self._name, self.rows)
 
     def _table(self, rows: Sequence[Row]) -> list[str]:
         lines = [

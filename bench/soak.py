@@ -2,7 +2,7 @@
 
 One kafkapy, its topics kept small by retention, under records in and out, consumer groups
 that come and go, transactions and topics that are made and deleted. Every ten seconds memory,
-processor time, open files and disk are noted; the answers are in results/soak.md and .png.
+processor time, open files and disk are noted; the answers are in .bench/soak.md and .png.
 
 Flat means: the median of the last third is no more than 5 % above that of the second third.
 (In the first third caches fill.) It ends with 1 if not.
@@ -21,13 +21,12 @@ from pathlib import Path
 from bench import plots
 from bench.installed import described
 from bench.processes import open_files, usage
-from bench.report import machine
+from bench.report import KEPT, machine
 from bench.row import KAFKAPY
 from bench.servers import Server, targets
 from compat_tests.processes import Process
 from compat_tests.waiting import directory_size
 
-_RESULTS = Path(__file__).parent / "results"
 _EVERY_S = 10.0
 _MAY_GROW = 1.05
 _PROPERTIES = {
@@ -118,14 +117,14 @@ def _report(samples: list[Sample], done: str, rate: int, revision: str) -> int:
         f"{max(each.open_files for each in samples)}, disk at most "
         f"{max(each.disk_mb for each in samples):,.0f} MB, {cores:.2f} cores. Load: {done}\n"
     )
-    _RESULTS.mkdir(exist_ok=True)
-    (_RESULTS / "soak.md").write_text(text)
+    KEPT.mkdir(exist_ok=True)
+    (KEPT / "soak.md").write_text(text)
     kept = json.dumps([asdict(each) for each in samples], indent=0)
-    (_RESULTS / "soak.json").write_text(kept + "\n")
+    (KEPT / "soak.json").write_text(kept + "\n")
     print(text)
     if plots.why_not() is None:
         plots.plot_soak(
-            _RESULTS / "soak.png",
+            KEPT / "soak.png",
             [each.minute for each in samples],
             [each.resident_mb for each in samples],
         )
