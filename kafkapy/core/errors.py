@@ -1,4 +1,4 @@
-"""Failures, and the three ways they are treated.
+"""Failures, and how each kind is treated.
 
 - A client's mistake: `raise Refused(ErrorCode.X)`; one place turns it into a code.
 - Bad bytes from outside: `Corrupt`, which closes, truncates or quarantines.

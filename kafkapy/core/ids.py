@@ -1,22 +1,15 @@
-"""The words for who and where: ids, epochs and offsets.
+"""The words for nobody, and for one partition.
 
-They are NewTypes so that the type checker tells an offset from an epoch; at run time
-each is the plain int or str that travels on the wire.
+Ids, epochs and offsets are plain ints, named for what they are (`leader_epoch`, `broker_id`):
+NewTypes for them were tried, and nearly every value comes from a message or a record that
+would have to be wrapped.
 """
 
-from typing import Final, NamedTuple, NewType
+from typing import Final, NamedTuple
 
-NodeId = NewType("NodeId", int)
-Offset = NewType("Offset", int)
-LeaderEpoch = NewType("LeaderEpoch", int)
-ProducerId = NewType("ProducerId", int)
-ProducerEpoch = NewType("ProducerEpoch", int)
-
-NO_NODE: Final = NodeId(-1)
-NO_OFFSET: Final = Offset(-1)
-NO_LEADER_EPOCH: Final = LeaderEpoch(-1)
-NO_PRODUCER_ID: Final = ProducerId(-1)
-NO_PRODUCER_EPOCH: Final = ProducerEpoch(-1)
+NO_NODE: Final = -1
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
 
 
 class TopicPartition(NamedTuple):

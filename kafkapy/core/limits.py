@@ -1,7 +1,8 @@
-"""Every bound on one page, with its reason.
+"""Bounds that Kafka and sense set, each with its reason.
 
 What a client or a file says about a length is believed only up to these. Limits that an
-operator sets (socket.request.max.bytes, message.max.bytes ...) live in broker/config.
+operator sets (socket.request.max.bytes, message.max.bytes ...) live in broker/config; how
+much is done at a time stands beside what does it.
 """
 
 from typing import Final

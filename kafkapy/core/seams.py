@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from kafkapy.core.errors import DiskFailed
-from kafkapy.core.ids import NodeId
 from kafkapy.core.time import Instant
 
 Bytes = bytes | bytearray | memoryview
@@ -123,7 +122,7 @@ class Network(Protocol):
     """Calls to other nodes. `then` gets the decoded response, or the exception."""
 
     def call(
-        self, node: NodeId, api_key: int, version: int, body: Any, timeout_ms: int, then: Answered
+        self, node: int, api_key: int, version: int, body: Any, timeout_ms: int, then: Answered
     ) -> None: ...
 
 

@@ -4,7 +4,7 @@
              --> heartbeat every broker.heartbeat.interval.ms
              --> heartbeat (want shut down) --> leaderships handed over --> gone
 
-formats/controller 1. The controller is called through `Controller`: in process when this
+formats/controller 1. The controller is called through `ControllerLink`: in process when this
 node is the active controller, over the wire otherwise.
 """
 

@@ -1,8 +1,9 @@
 """THE table: every API that is served, its versions, where, and what it asks for.
 
-ApiVersions, dispatch, the authorizer, docs/COMPAT.md and metric names are made from it,
-so nothing can be advertised that is not served. Versions are those of Apache Kafka 4.3.1.
-Handlers are found by name: a start needs none of them, and most nodes need few.
+ApiVersions, dispatch and docs/COMPAT.md are made from it, so nothing can be advertised that
+is not served. `permission` is what Kafka asks for; nobody asks here yet (no authorizer).
+Versions are those of Apache Kafka 4.3.1. Handlers are found by name: a start needs none of
+them, and most nodes need few.
 """
 
 from collections.abc import Callable

@@ -20,7 +20,7 @@ from kafkapy.broker.transactions.batched_calls import BatchedCalls, Done
 from kafkapy.broker.transactions.marker_writer import Marker, MarkerWriter
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode
-from kafkapy.core.ids import NO_NODE, NodeId, TopicPartition
+from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Clock, Network
 from kafkapy.core.time import later
 from kafkapy.protocol.api_keys import ApiKey
@@ -155,7 +155,7 @@ class MarkerSender:
 
         body = {"markers": [_marker_fields(parcel) for parcel in wanted]}
         self._network.call(
-            NodeId(node),
+            node,
             ApiKey.WRITE_TXN_MARKERS,
             VERSION,
             body,

@@ -22,7 +22,7 @@ from kafkapy.broker.transactions.marker_writer import GroupShard, MarkerWriter
 from kafkapy.broker.transactions.verification import Verification, VerificationSettings
 from kafkapy.coordinator.partitioning import partition_for
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
-from kafkapy.core.ids import NO_NODE, NodeId, TopicPartition
+from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Answered, Clock, Network
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.txn.machine import TransactionSettings
@@ -125,6 +125,6 @@ class NobodyElse:
     """The network of a cluster of one: whom it is asked to call is not there."""
 
     def call(
-        self, node: NodeId, api_key: int, version: int, body: Any, timeout_ms: int, then: Answered
+        self, node: int, api_key: int, version: int, body: Any, timeout_ms: int, then: Answered
     ) -> None:
         then(Refused(ErrorCode.NETWORK_EXCEPTION, f"node {node} is not part of this cluster"))

@@ -23,7 +23,7 @@ from kafkapy.broker.transactions.batched_calls import BatchedCalls, Done
 from kafkapy.broker.transactions.coordinator import TransactionCoordinator
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.core.ids import NO_NODE, NodeId, TopicPartition
+from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Clock, Network
 from kafkapy.core.time import Instant, later
 from kafkapy.log.producers.guards import VerificationGuard
@@ -239,7 +239,7 @@ class Verification:
                     self._answer(one, {**_all(question, ErrorCode.NETWORK_EXCEPTION), **theirs})
 
         self._network.call(
-            NodeId(node),
+            node,
             ApiKey.ADD_PARTITIONS_TO_TXN,
             VERSION,
             {"transactions": [_transaction_fields(one.question) for one in asked]},

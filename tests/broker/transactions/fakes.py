@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from kafkapy.broker.transactions.coordinator import TransactionCoordinator
 from kafkapy.core.errors import Refused
-from kafkapy.core.ids import NodeId, TopicPartition
+from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Answered
 from kafkapy.txn.events import Reply
 from kafkapy.txn.markers import MarkersDue
@@ -111,6 +111,6 @@ class FakeNetwork:
         self.calls: list[Called] = []
 
     def call(
-        self, node: NodeId, api_key: int, version: int, body: Any, timeout_ms: int, then: Answered
+        self, node: int, api_key: int, version: int, body: Any, timeout_ms: int, then: Answered
     ) -> None:
         self.calls.append(Called(node, api_key, version, body, then))
