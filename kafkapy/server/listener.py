@@ -41,7 +41,7 @@ class Listener:
         self._dispatch = dispatch
         self._encode = encode
         self._journal = journal
-        self._is_controller = is_controller
+        self.is_controller = is_controller
         self._max_frame_bytes = max_frame_bytes
         self._max_connections = max_connections
         self._buffer_bytes = buffer_bytes
@@ -80,7 +80,7 @@ class Listener:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
         if send is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send)
-        peer = Peer(self.name, host, is_controller_listener=self._is_controller)
+        peer = Peer(self.name, host, is_controller_listener=self.is_controller)
         connection = Connection(
             sock,
             peer,

@@ -1,9 +1,16 @@
 """A node behind real sockets: bind, start, serve, shut down.
 
-bind every listener   a port in use is said before anything is written
-start the node        lock, recover, lead the quorum, register, lead the partitions
-accept                only now: whoever connects is served
-stop                  accept no more, hand over, flush, mark the shutdown clean
+bind every listener      a port in use is said before anything is written
+lock the directories     nobody else works on them
+accept as a controller   before there is one: voters must reach each other to elect it, and
+                         a broker that starts may have to wait for exactly that
+start the node           its roles, each as far as it gets (broker/node/)
+accept as a broker       only now: whoever connects is served
+told to stop             nobody is cut off yet: a broker that hands over answers its clients,
+                         and its followers fetch the rest
+handed over              clients are let go, with the answers they waited for; logs are flushed
+stopped                  the controller's connections go last: whatever the other nodes still
+                         had to hear or say came through them
 """
 
 import errno
@@ -25,7 +32,7 @@ from kafkapy.broker.requests.dispatch import dispatch, encode
 from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.addresses import shown
 from kafkapy.core.errors import DiskFailed
-from kafkapy.core.seams import Journal
+from kafkapy.core.seams import Callback, Journal
 from kafkapy.kraft.storage.adoption import make_directory
 from kafkapy.server.clock import LoopClock
 from kafkapy.server.connection import Dispatch
@@ -144,7 +151,7 @@ class Shell:
     def _make_node(self, turn: Turn) -> Node:
         ports = {endpoint.name: sock.getsockname()[1] for endpoint, sock in self._sockets}
         try:
-            return Node(
+            node = Node(
                 config=self._config,
                 disk=self._disk,
                 clock=self.clock,
@@ -156,6 +163,9 @@ class Shell:
         except CannotStart:
             self._leave_no_trace()
             raise
+        if node.broker is not None:
+            node.broker.hang_up = self._hang_up
+        return node
 
     def _make_disk(self) -> OwnedDisk:
         return RealDisk(self._threads.run, _room_for_files(self._journal), self._gathering)
@@ -189,28 +199,34 @@ class Shell:
 
     async def start(self) -> None:
         """Return once the node serves; raises what kept it from doing so."""
+        self._accept(is_controller=True)
         started = trio.Event()
         self.node.start(started.set)
         await started.wait()
-        for endpoint, sock in self._sockets:
-            self.listeners.append(self._listener(endpoint, sock))
+        self._accept(is_controller=False)
 
-    def _listener(self, endpoint: Endpoint, sock: socket.socket) -> Listener:
+    def _accept(self, *, is_controller: bool) -> None:
+        """On the listeners of one of the roles."""
         config = self._config
-        return Listener(
-            endpoint.name,
-            sock,
-            self.reactor,
-            self._dispatch,
-            encode,
-            self._journal,
-            is_controller=endpoint.name in config.listening.controller_names,
-            max_frame_bytes=config.socket_request_max_bytes,
-            max_connections=lambda: _max_connections(config, endpoint.name),
-        )
+        for endpoint, sock in self._sockets:
+            if (endpoint.name in config.listening.controller_names) is not is_controller:
+                continue
+            listener = Listener(
+                endpoint.name,
+                sock,
+                self.reactor,
+                self._dispatch,
+                encode,
+                self._journal,
+                is_controller=is_controller,
+                max_frame_bytes=config.socket_request_max_bytes,
+                max_connections=partial(_max_connections, config, endpoint.name),
+            )
+            self.listeners.append(listener)
 
     def serving(self) -> Serving:
-        first = next(one for one in self.listeners if one.name in self._broker_names())
+        """A broker's clients are told of its first listener; who has none is a controller."""
+        first = min(self.listeners, key=lambda one: one.is_controller)
         host, port = first.address
         return Serving(
             shown(host, port),
@@ -218,9 +234,6 @@ class Shell:
             self.node.cluster_id,
             ",".join(self._config.data_directories),
         )
-
-    def _broker_names(self) -> set[str]:
-        return {endpoint.name for endpoint in self._config.listening.broker}
 
     async def close_idle_connections(self) -> None:
         """connections.max.idle.ms, looked at now and then, for ever."""
@@ -248,9 +261,19 @@ class Shell:
         for listener in listeners:
             listener.close()
 
+    def _hang_up(self, then: Callback) -> None:
+        """On the broker's clients, once the answers that are on their way have left."""
+
+        def now() -> None:
+            for listener in [one for one in self.listeners if not one.is_controller]:
+                self.listeners.remove(listener)
+                listener.close()
+            then()
+
+        self.clock.call_soon(now)
+
     async def stop(self) -> None:
         """Within a bounded time; what is not flushed by then is recovered at the next start."""
-        self.close_connections()
         stopped = trio.Event()
         with trio.move_on_after(SHUTDOWN_SECONDS):
             self.node.stop(stopped.set)

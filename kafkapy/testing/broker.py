@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from kafkapy.broker.node.node import Node
+from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
@@ -58,9 +58,9 @@ class Broker(Running):
     def topics(self) -> dict[str, int]:
         """Topic -> number of partitions, without Kafka's internal ones."""
         return self._call(
-            lambda node: {
+            lambda broker: {
                 name: len(topic.partitions)
-                for name, topic in sorted(node.image.topics_by_name.items())
+                for name, topic in sorted(broker.image.topics_by_name.items())
                 if not name.startswith("__")
             }
         )
@@ -102,7 +102,7 @@ class Broker(Running):
         """All that stands in the topic, by partition and offset: committed, aborted, open."""
         return [
             record
-            for index, start, data in self._call(lambda node: _read_topic(node, topic))
+            for index, start, data in self._call(lambda broker: _read_topic(broker, topic))
             for record in decode(topic, index, data, start)
         ]
 
@@ -187,7 +187,7 @@ class Looking:
     def look(self) -> list[Record] | None:
         """The records, None if there are too few yet, TimeoutError if it is too late."""
         topic = self._topic
-        ends = self._broker._call(lambda node: _ends(node, topic))
+        ends = self._broker._call(lambda broker: _ends(broker, topic))
         if ends != self._ends:
             self._ends = ends
             records = self._broker.records(topic) if ends else []
@@ -202,12 +202,12 @@ class Looking:
         return None
 
 
-def _read_topic(node: Node, topic: str) -> list[tuple[int, int, bytes]]:
+def _read_topic(broker: BrokerRole, topic: str) -> list[tuple[int, int, bytes]]:
     """(partition, log start offset, batches) of each partition."""
-    found = node.image.topics_by_name.get(topic)
+    found = broker.image.topics_by_name.get(topic)
     if found is None:
         raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic}")
-    partitions = [node.partitions.get(topic, index) for index in sorted(found.partitions)]
+    partitions = [broker.partitions.get(topic, index) for index in sorted(found.partitions)]
     return [
         (one.topic_partition.partition, one.log.log_start_offset, read_bytes(one))
         for one in partitions
@@ -215,10 +215,12 @@ def _read_topic(node: Node, topic: str) -> list[tuple[int, int, bytes]]:
     ]
 
 
-def _ends(node: Node, topic: str) -> list[tuple[int, int, int]]:
+def _ends(broker: BrokerRole, topic: str) -> list[tuple[int, int, int]]:
     """(partition, log start offset, last stable offset) of each partition."""
-    found = node.image.topics_by_name.get(topic)
-    partitions = [node.partitions.get(topic, index) for index in found.partitions] if found else []
+    found = broker.image.topics_by_name.get(topic)
+    partitions = (
+        [broker.partitions.get(topic, index) for index in found.partitions] if found else []
+    )
     return [
         (one.topic_partition.partition, one.log.log_start_offset, one.log.last_stable_offset)
         for one in partitions

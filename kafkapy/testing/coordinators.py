@@ -7,7 +7,7 @@ lost; electing is leading it again, with a replay of the partition.
 from types import TracebackType
 from typing import Any
 
-from kafkapy.broker.node.node import Node
+from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.partitions.shard_log import PartitionShardLog
 from kafkapy.coordinator.coordinator import Coordinator
 from kafkapy.testing.thread import BrokerThread
@@ -40,19 +40,19 @@ class LostCoordinator:
         if not self._thread.is_over:  # killed meanwhile: whoever starts next has elected
             self.elect()
 
-    def resign(self, node: Node) -> None:
-        coordinator = self._coordinator(node)
+    def resign(self, broker: BrokerRole) -> None:
+        coordinator = self._coordinator(broker)
         coordinator.resign(coordinator.partition_of(self._key))
 
-    def _lead(self, node: Node) -> None:
-        coordinator = self._coordinator(node)
+    def _lead(self, broker: BrokerRole) -> None:
+        coordinator = self._coordinator(broker)
         index = coordinator.partition_of(self._key)
-        partition = node.partitions.get(coordinator.topic, index)
+        partition = broker.partitions.get(coordinator.topic, index)
         assert partition is not None, f"{coordinator.topic}-{index} is on the only broker"
         coordinator.lead(index, partition.leader_epoch, PartitionShardLog(partition))
 
-    def _coordinator(self, node: Node) -> Coordinator[Any, Any]:
-        return node.groups if self._is_group else node.transactions.shards
+    def _coordinator(self, broker: BrokerRole) -> Coordinator[Any, Any]:
+        return broker.groups if self._is_group else broker.transactions.shards
 
 
 def lose(thread: BrokerThread, group: str | None, transactional_id: str | None) -> LostCoordinator:

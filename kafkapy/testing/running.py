@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
-from kafkapy.broker.node.node import Node
+from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.testing.asking import ask
 from kafkapy.testing.clock import Time
@@ -168,7 +168,7 @@ class Running:
             raise BrokerDied("the broker does not run; start() it")
         return self._thread
 
-    def _call(self, work: Callable[[Node], T]) -> T:
+    def _call(self, work: Callable[[BrokerRole], T]) -> T:
         return self._running().call(work)
 
     def _ask(self, api: ApiKey, version: int, body: Mapping[str, Any]) -> Any:

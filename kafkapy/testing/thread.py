@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar
 import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.node.node import Node
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback
@@ -100,11 +101,12 @@ class BrokerThread:
             with suppress(trio.RunFinishedError):  # it died before
                 self._run_soon(self._stop.set)
 
-    def call(self, work: Callable[[Node], T]) -> T:
+    def call(self, work: Callable[[BrokerRole], T]) -> T:
         """Run `work` on the broker's loop."""
 
         def answer(node: Node, done: Callable[[T], None]) -> None:
-            done(work(node))
+            assert node.broker is not None, "a test's node is a broker"
+            done(work(node.broker))
 
         return self.ask(answer)
 

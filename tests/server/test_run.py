@@ -5,8 +5,9 @@ import io
 import os
 import resource
 import socket
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,103 @@ def test_a_node_that_stops_gives_everything_back(config: BrokerConfig) -> None:
         trio.run(main)
     gc.collect()
     assert descriptors() == before
+
+
+@pytest.mark.usefixtures("collector")
+def test_a_controller_alone_serves_its_listener_and_stops(tmp_path: Path) -> None:
+    config = BrokerConfig(
+        {
+            "process.roles": "controller",
+            "node.id": "1",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": "CONTROLLER://127.0.0.1:0",
+            "log.dirs": str(tmp_path / "data"),
+        }
+    )
+    heard: list[bytes] = []
+
+    async def main() -> None:
+        stop = trio.Event()
+        serving: list[run.Serving] = []
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(partial(run.serve, config, Lines(out), serving.append, stop=stop))
+            while not serving:
+                await trio.lowlevel.checkpoint()
+            client.connect(serving[0])
+            heard.append(await trio.to_thread.run_sync(client.hears))
+            stop.set()
+
+    out = io.StringIO()
+    client = Client()
+    with closing(client.sock):
+        trio.run(main)
+    assert heard[0] != b""
+    assert "stopped cleanly" in out.getvalue()
+
+
+@pytest.mark.usefixtures("collector")
+def test_controllers_are_reached_first_and_clients_until_the_broker_has_handed_over(
+    config: BrokerConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Voters must meet before one of them leads; at the end followers fetch what is left."""
+
+    def listening(shell: run.Shell) -> list[str]:
+        return [one.name for one in shell.listeners]
+
+    async def ask(name: str) -> bytes:
+        client = clients[name]
+        client.sock.sendall(ASK)
+        return await trio.to_thread.run_sync(client.hears)
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            shell = run.Shell(config, Lines(io.StringIO()), sockets)
+            nursery.start_soon(shell.clock.run)
+            nursery.start_soon(shell.reactor.run)
+            begun: list[Callable[[], None]] = []
+            monkeypatch.setattr(shell.node, "start", begun.append)
+            nursery.start_soon(shell.start)
+            while not begun:
+                await trio.lowlevel.checkpoint()
+            assert listening(shell) == ["CONTROLLER"]
+            clients["CONTROLLER"].sock.connect(addresses["CONTROLLER"])
+            assert await ask("CONTROLLER") != b""
+            begun[0]()
+            while "PLAINTEXT" not in listening(shell):
+                await trio.lowlevel.checkpoint()
+            clients["PLAINTEXT"].sock.connect(addresses["PLAINTEXT"])
+            begun.clear()
+            monkeypatch.setattr(shell.node, "stop", begun.append)
+            nursery.start_soon(shell.stop)
+            while not begun:
+                await trio.lowlevel.checkpoint()
+            assert await ask("PLAINTEXT") != b""
+            handed_over = trio.Event()
+            assert shell.node.broker is not None
+            shell.node.broker.hang_up(handed_over.set)
+            await handed_over.wait()
+            assert await rest_of("PLAINTEXT") == b""
+            assert listening(shell) == ["CONTROLLER"]
+            begun[0]()
+            while shell.listeners:
+                await trio.lowlevel.checkpoint()
+            assert await rest_of("CONTROLLER") == b""
+            nursery.cancel_scope.cancel()
+
+    async def rest_of(name: str) -> bytes:
+        """What there is until the connection is closed."""
+        sock, rest = clients[name].sock, b""
+        while rest := await trio.to_thread.run_sync(sock.recv, 1 << 16):
+            pass
+        return rest
+
+    clients = {"CONTROLLER": Client(), "PLAINTEXT": Client()}
+    with ExitStack() as closing_all:
+        sockets = [(endpoint, run._bind(endpoint, config)) for endpoint in config.listening.all]
+        addresses = {endpoint.name: sock.getsockname() for endpoint, sock in sockets}
+        for owned in (*(sock for _, sock in sockets), *(one.sock for one in clients.values())):
+            closing_all.callback(owned.close)
+        trio.run(main)
 
 
 @pytest.mark.usefixtures("collector")

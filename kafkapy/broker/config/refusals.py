@@ -107,11 +107,11 @@ REFUSALS: Final = (
     ),
     Refusal(
         ("process.roles",),
-        "kafkapy's nodes are their own controllers so far: one with a single role would wait "
-        "for the other for ever.",
+        "kafkapy's brokers do not reach a controller in another process yet: this one would wait "
+        "for it for ever.",
         "Say broker,controller.",
-        only="anything but broker,controller",
-        refuses=lambda config, key, value: not (config.is_broker and config.is_controller),
+        only="broker alone",
+        refuses=lambda config, key, value: not config.is_controller,
     ),
     Refusal(
         ("controller.quorum.voters",),

@@ -1,7 +1,8 @@
-"""A handler's question to the active controller, answered later.
+"""A handler's question to this node's controller, answered later.
 
-The node forwards requests that it cannot decide itself, so a handler that gets here
-submits to the controller of this node; NOT_CONTROLLER tells the client to look for another.
+Handlers that ask are the controller's: a broker hands their requests on before they are
+handled (requests/dispatch.py). Where this controller is not active, NOT_CONTROLLER tells
+whoever asked to look for another.
 """
 
 from collections.abc import Callable
@@ -13,11 +14,11 @@ from kafkapy.kraft.controller.machine import Event
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.controller.local import HasController
 
 
 def ask(
-    node: "Node",
+    node: "HasController",
     event: Event,
     answer: Callable[[Any], Fields],
     refusal: Callable[[Refused], Fields],

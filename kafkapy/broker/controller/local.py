@@ -1,122 +1,96 @@
-"""The active controller in this process, as the broker half of the node calls it.
+"""The way to the active controller when it is this process.
 
-The same events go over the wire when the controller is another node (BrokerRegistration,
-BrokerHeartbeat, AllocateProducerIds ...): the machines cannot tell.
+Another node's controller is not reached yet: while this one does not lead the quorum,
+everybody hears NOT_CONTROLLER.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from uuid import UUID
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
+from kafkapy.broker.requests.apis import find_api
+from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import Refused
-from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
+from kafkapy.core.seams import Callback
 from kafkapy.kraft.controller.controller import Controller
-from kafkapy.kraft.controller.directories import AssignReplicas, ReplicaDirectory
-from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
-from kafkapy.kraft.controller.registration import (
-    BrokerRegistered,
-    RegisterBroker,
-    RegisterController,
-)
-from kafkapy.kraft.features import SUPPORTED_FEATURES
-from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 
-FEATURE_RANGES = tuple(
-    FeatureRange(name=name, min_supported_version=low, max_supported_version=high)
-    for name, (low, high) in SUPPORTED_FEATURES.items()
-)
+if TYPE_CHECKING:
+    from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
+    from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply
+    from kafkapy.kraft.controller.isr import AlterPartition, AlterPartitionReply
+    from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
+    from kafkapy.kraft.controller.registration import (
+        BrokerRegistered,
+        ControllerRegistered,
+        RegisterBroker,
+        RegisterController,
+    )
+    from kafkapy.kraft.controller.topics import CreateReply, CreateTopics
+
+
+class HasController(Protocol):
+    """The controller role, as its node's link and its handlers know it."""
+
+    @property
+    def controller(self) -> Controller: ...
 
 
 class LocalController:
-    """Implements `lifecycle.ControllerLink`; keeps this broker's epoch for later calls."""
+    """Implements `ControllerLink`. `activated` is to be called whenever the controller has
+    begun to lead."""
 
-    def __init__(
-        self,
-        controller: Controller,
-        *,
-        broker_id: int,
-        cluster_id: str,
-        incarnation_id: UUID,
-        endpoints: Sequence[Endpoint],
-        controller_endpoints: Sequence[Endpoint],
-        rack: str | None,
-        log_dirs: Sequence[UUID],
-        previous_epoch: int,
-        metadata_offset: Callable[[], int],
-        cordoned_dirs: Callable[[], tuple[UUID, ...]],
+    def __init__(self, role: HasController) -> None:
+        self._role = role
+        self._controller = role.controller
+        self._waiting: list[Callback] = []
+
+    def when_active(self, then: Callback) -> None:
+        if self._controller.is_active:
+            then()
+        else:
+            self._waiting.append(then)
+
+    def activated(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for then in waiting:
+            self.when_active(then)  # one of them may have made it resign
+
+    def register(
+        self, event: "RegisterBroker", then: "Callable[[BrokerRegistered | Refused], None]"
     ) -> None:
-        self.epoch = -1
-        self._controller = controller
-        self._broker_id = broker_id
-        self._cluster_id = cluster_id
-        self._incarnation_id = incarnation_id
-        self._endpoints = tuple(endpoints)
-        self._controller_endpoints = tuple(controller_endpoints)
-        self._rack = rack
-        self._log_dirs = tuple(sorted(log_dirs))
-        self._previous_epoch = previous_epoch
-        self._metadata_offset = metadata_offset
-        self._cordoned_dirs = cordoned_dirs
-        self.offline_dirs: tuple[UUID, ...] = ()
-
-    def register_controller(self, then: Callable[[Refused | None], None]) -> None:
-        event = RegisterController(
-            self._broker_id, self._incarnation_id, self._controller_endpoints, FEATURE_RANGES
-        )
-        self._controller.submit(
-            event, lambda answer: then(answer if isinstance(answer, Refused) else None)
-        )
-
-    def register(self, then: Callable[[int | Refused], None]) -> None:
-        event = RegisterBroker(
-            self._broker_id,
-            self._cluster_id,
-            self._incarnation_id,
-            self._endpoints,
-            FEATURE_RANGES,
-            self._rack,
-            self._log_dirs,
-            self._previous_epoch,
-        )
-
-        def answered(answer: BrokerRegistered | Refused) -> None:
-            if isinstance(answer, Refused):
-                then(answer)
-            else:
-                self.epoch = answer.epoch
-                then(answer.epoch)
-
-        self._controller.submit(event, answered)
-
-    def beat(
-        self,
-        *,
-        want_fence: bool,
-        want_shut_down: bool,
-        then: Callable[[HeartbeatReply | Refused], None],
-    ) -> None:
-        event = BrokerHeartbeat(
-            self._broker_id,
-            self.epoch,
-            self._metadata_offset(),
-            want_fence,
-            want_shut_down,
-            self.offline_dirs,
-            self._cordoned_dirs(),
-        )
         self._controller.submit(event, then)
 
-    def assign(self, replicas: Iterable[ReplicaDirectory]) -> None:
-        """Say where replicas are (AssignReplicasToDirs). An answer is not waited for: what is
-        refused was deleted meanwhile."""
-        event = AssignReplicas(self._broker_id, self.epoch, tuple(replicas))
-        if event.replicas:
-            self._controller.submit(event, lambda answer: None)
+    def register_controller(
+        self, event: "RegisterController", then: "Callable[[ControllerRegistered | Refused], None]"
+    ) -> None:
+        self._controller.submit(event, then)
 
-    def allocate_producer_ids(self, then: Callable[[range | Refused], None]) -> None:
-        def answered(answer: ProducerIdBlock | Refused) -> None:
-            if isinstance(answer, Refused):
-                then(answer)
-            else:
-                then(range(answer.first, answer.first + answer.count))
+    def beat(
+        self, event: "BrokerHeartbeat", then: "Callable[[HeartbeatReply | Refused], None]"
+    ) -> None:
+        self._controller.submit(event, then)
 
-        self._controller.submit(AllocateProducerIds(self._broker_id, self.epoch), answered)
+    def assign_directories(
+        self, event: "AssignReplicas", then: "Callable[[AssignReply | Refused], None]"
+    ) -> None:
+        self._controller.submit(event, then)
+
+    def allocate_producer_ids(
+        self, event: "AllocateProducerIds", then: "Callable[[ProducerIdBlock | Refused], None]"
+    ) -> None:
+        self._controller.submit(event, then)
+
+    def alter_partition(
+        self, event: "AlterPartition", then: "Callable[[AlterPartitionReply | Refused], None]"
+    ) -> None:
+        self._controller.submit(event, then)
+
+    def create_topics(
+        self, event: "CreateTopics", then: "Callable[[CreateReply | Refused], None]"
+    ) -> None:
+        self._controller.submit(event, then)
+
+    def forward(self, request: memoryview, call: Call) -> Answer:
+        """No Envelope is needed: the controller's handler is given the request as it is."""
+        api = find_api(call.api_key, is_controller=True)
+        assert api is not None, ("forwarded, and not served there", call.api_key)
+        return api.handle(self._role, call)

@@ -13,10 +13,10 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.txn.events import AddPartitions
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     later = Later()
 
@@ -34,7 +34,7 @@ def handle(node: "Node", call: Call) -> Answer:
     return later
 
 
-def _partition_of(node: "Node", group_id: str) -> int:
+def _partition_of(node: "BrokerRole", group_id: str) -> int:
     """Clients ask this before they look for the group's coordinator, which is what creates
     the topic: until then it will have as many partitions as the configuration says."""
     topic = node.image.topics_by_name.get(CONSUMER_OFFSETS)

@@ -16,7 +16,7 @@ from kafkapy.txn.events import AddPartitions, PartitionsAdded, PartitionsVerifie
 from kafkapy.txn.transaction import TV_0, TV_2
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 LAST_FROM_CLIENTS = 3
 
@@ -31,7 +31,7 @@ class _Asked(NamedTuple):
     partitions: frozenset[TopicPartition]
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     asked = list(_transactions(call))
     results: dict[int, Errors] = {}
     later = Later()
@@ -74,7 +74,7 @@ def _partitions(topics: Any) -> frozenset[TopicPartition]:
     )
 
 
-def _ask(node: "Node", call: Call, at: int, asked: _Asked, told: Any) -> None:
+def _ask(node: "BrokerRole", call: Call, at: int, asked: _Asked, told: Any) -> None:
     unknown = {one for one in asked.partitions if node.image.partition_by_name(*one) is None}
     if unknown:
         told(

@@ -7,10 +7,10 @@ from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     event = AllocateProducerIds(call.body.broker_id, call.body.broker_epoch)
     return ask(
         node,

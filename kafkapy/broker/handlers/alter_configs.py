@@ -10,12 +10,12 @@ from kafkapy.kraft.controller.configs import ConfigReply, ReplaceConfigs
 from kafkapy.kraft.image.delta import ConfigResource
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 Pairs = tuple[tuple[str, str | None], ...]
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     resources = call.body.resources
     verdicts: dict[ConfigResource, Refused | None] = duplicates(
         (one.resource_type, one.resource_name) for one in resources

@@ -11,10 +11,10 @@ from kafkapy.kraft.image.topics import RECOVERED, PartitionState
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     topics = call.body.topics
     event = AlterPartition(
         broker_id=call.body.broker_id,

@@ -9,10 +9,10 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.reassignments import AlterReassignments, AlterReply, Reassignment
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     topics = call.body.topics
     factor_may_change = optional(call.body, "allow_replication_factor_change", True)
     event = AlterReassignments(

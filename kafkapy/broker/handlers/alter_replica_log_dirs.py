@@ -11,10 +11,10 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     topics: dict[str, list[dict[str, Any]]] = {}
     for directory in call.body.dirs:
         for topic in directory.topics:
@@ -28,7 +28,7 @@ def handle(node: "Node", call: Call) -> Answer:
     }
 
 
-def _move(node: "Node", topic_partition: TopicPartition, path: str) -> ErrorCode:
+def _move(node: "BrokerRole", topic_partition: TopicPartition, path: str) -> ErrorCode:
     try:
         if path not in node.config.data_directories:
             raise Refused(ErrorCode.LOG_DIR_NOT_FOUND)

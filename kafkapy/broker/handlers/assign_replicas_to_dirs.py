@@ -9,10 +9,10 @@ from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply, Re
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     directories = call.body.directories
     event = AssignReplicas(
         call.body.broker_id,

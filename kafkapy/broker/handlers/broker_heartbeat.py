@@ -10,10 +10,10 @@ from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     body = call.body
     cordoned = optional(body, "cordoned_log_dirs", None)
     event = BrokerHeartbeat(

@@ -11,10 +11,10 @@ from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     body = call.body
     event = RegisterBroker(
         broker_id=body.broker_id,

@@ -11,12 +11,12 @@ from kafkapy.group.admin import DescribeConsumerGroup, DescribedConsumer, NamedA
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 SPEAKS_CLASSIC, SPEAKS_CONSUMER = 0, 1
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     ids = call.body.group_ids
     named = [group_id for group_id in ids if group_id]
     nameless = [_refused("", ErrorCode.INVALID_GROUP_ID) for group_id in ids if not group_id]

@@ -16,12 +16,12 @@ from kafkapy.protocol.error_messages import message_of
 from kafkapy.protocol.heartbeat_response import pack_heartbeat_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 CLIENT_MAKES_ID = 1
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     needs_id = not body.member_id and call.version < CLIENT_MAKES_ID
     event = ConsumerHeartbeat(

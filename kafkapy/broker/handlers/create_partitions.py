@@ -9,10 +9,10 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topics import CreatePartitions, MorePartitions, PartitionsReply
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     counts = Counter(topic.name for topic in call.body.topics)
     event = CreatePartitions(
         topics=tuple(

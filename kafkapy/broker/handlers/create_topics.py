@@ -16,12 +16,12 @@ from kafkapy.core.time import later
 from kafkapy.kraft.controller.topics import CreateReply, CreateTopics, NewTopic, TopicCreated
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 _METADATA_TOPIC = "__cluster_metadata"
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     body = call.body
     refused: dict[str, Refused | TopicCreated] = {
         topic.name: Refused(
@@ -59,7 +59,7 @@ def handle(node: "Node", call: Call) -> Answer:
 
 
 def _resolve_when_serving(
-    node: "Node", promise: Later, answer: Fields, topic_ids: list[Any], timeout_ms: int
+    node: "ControllerRole", promise: Later, answer: Fields, topic_ids: list[Any], timeout_ms: int
 ) -> None:
     def resolve() -> None:
         if not promise.is_resolved:

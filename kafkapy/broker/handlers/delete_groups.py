@@ -8,10 +8,10 @@ from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.group.admin import DeleteGroup
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     names = call.body.groups_names
 
     def translate(replies: Sequence[Any]) -> Fields:

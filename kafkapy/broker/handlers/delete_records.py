@@ -7,12 +7,12 @@ from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 HIGH_WATERMARK = -1
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     return {
         "throttle_time": 0,
         "topics": [
@@ -25,7 +25,7 @@ def handle(node: "Node", call: Call) -> Answer:
     }
 
 
-def _partition(node: "Node", topic: str, asked: Any) -> dict[str, Any]:
+def _partition(node: "BrokerRole", topic: str, asked: Any) -> dict[str, Any]:
     code, low_watermark = ErrorCode.NONE, -1
     try:
         partition = node.partitions.hosted(topic, None, asked.partition_index)

@@ -11,7 +11,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topics import DeleteReply, DeleteTopics
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
 class _Asked(NamedTuple):
@@ -19,7 +19,7 @@ class _Asked(NamedTuple):
     topic_id: UUID | None
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     if not node.config.delete_topic_enable:
         code = ErrorCode.INVALID_REQUEST if call.version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
         return _response({asked: Refused(code) for asked in _asked(call)})
@@ -45,7 +45,9 @@ def _asked(call: Call) -> list[_Asked]:
     return [_Asked(topic.name, topic.topic_id) for topic in call.body.topics]
 
 
-def _looked_up(node: "Node", call: Call) -> tuple[dict[_Asked, Refused | None], dict[_Asked, UUID]]:
+def _looked_up(
+    node: "ControllerRole", call: Call
+) -> tuple[dict[_Asked, Refused | None], dict[_Asked, UUID]]:
     """What can be said without the controller, and the ids of the rest."""
     asked = _asked(call)
     counts = Counter(asked)

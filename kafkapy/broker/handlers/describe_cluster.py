@@ -8,12 +8,12 @@ from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.base import Role
 
 BROKERS, CONTROLLERS = 1, 2
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "Role", call: Call) -> Answer:
     endpoint_type = optional(call.body, "endpoint_type", BROKERS)
     expected = CONTROLLERS if call.peer.is_controller_listener else BROKERS
     if endpoint_type not in (BROKERS, CONTROLLERS):
@@ -38,7 +38,7 @@ def handle(node: "Node", call: Call) -> Answer:
     }
 
 
-def _brokers(node: "Node", call: Call, endpoint_type: int) -> list[dict[str, Any]]:
+def _brokers(node: "Role", call: Call, endpoint_type: int) -> list[dict[str, Any]]:
     if endpoint_type == CONTROLLERS:
         found = node.cluster.controllers(call.peer.listener)
     else:

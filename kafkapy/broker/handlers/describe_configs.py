@@ -20,17 +20,17 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topic_names import check_name
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.base import Role
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "Role", call: Call) -> Answer:
     return {
         "throttle_time": 0,
         "results": [_result(node, call, asked) for asked in call.body.resources],
     }
 
 
-def _result(node: "Node", call: Call, asked: Any) -> Fields:
+def _result(node: "Role", call: Call, asked: Any) -> Fields:
     refused = None
     entries: list[Described] = []
     try:
@@ -65,7 +65,7 @@ def _result(node: "Node", call: Call, asked: Any) -> Fields:
     }
 
 
-def _described(node: "Node", kind: int, name: str) -> list[Described]:
+def _described(node: "Role", kind: int, name: str) -> list[Described]:
     overrides = node.image.configs(kind, name)
     match kind:
         case Resource.TOPIC:
@@ -97,7 +97,7 @@ def _described(node: "Node", kind: int, name: str) -> list[Described]:
             raise Refused(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {kind}")
 
 
-def _check_is_me(node: "Node", name: str, expected: str) -> None:
+def _check_is_me(node: "Role", name: str, expected: str) -> None:
     try:
         broker_id = int(name)
     except ValueError:

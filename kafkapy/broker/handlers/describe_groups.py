@@ -14,12 +14,12 @@ from kafkapy.group.admin import DescribedMember, DescribeGroup
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 SAYS_NOT_FOUND = 6
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     asked = [(group_id, DescribeGroup(group_id)) for group_id in call.body.groups]
 
     def translate(replies: Sequence[Any]) -> Fields:

@@ -10,12 +10,12 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.log.partition_log import PartitionLog
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 _UNKNOWN_SIZE = -1
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     asked = None
     if call.body.topics is not None:
         asked = {
@@ -30,7 +30,7 @@ def handle(node: "Node", call: Call) -> Answer:
     }
 
 
-def _directory(node: "Node", path: str, asked: set[TopicPartition] | None) -> dict[str, Any]:
+def _directory(node: "BrokerRole", path: str, asked: set[TopicPartition] | None) -> dict[str, Any]:
     if node.logs.is_offline(path):
         return _offline(path)
     try:
@@ -53,7 +53,7 @@ def _directory(node: "Node", path: str, asked: set[TopicPartition] | None) -> di
     }
 
 
-def _replica(node: "Node", log: PartitionLog, *, is_future: bool) -> dict[str, Any]:
+def _replica(node: "BrokerRole", log: PartitionLog, *, is_future: bool) -> dict[str, Any]:
     """`offset_lag`: of a follower behind the high watermark, of a future log behind the
     one it will replace."""
     behind = log.high_watermark - log.log_end_offset

@@ -8,12 +8,12 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.producers.producer_state import ProducerEntry
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 _NONE = -1
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     return {
         "throttle_time": 0,
         "topics": [
@@ -28,7 +28,7 @@ def handle(node: "Node", call: Call) -> Answer:
     }
 
 
-def _partition(node: "Node", topic: str, index: int) -> dict[str, Any]:
+def _partition(node: "BrokerRole", topic: str, index: int) -> dict[str, Any]:
     code, message = ErrorCode.NONE, None
     producers: list[dict[str, Any]] = []
     try:
@@ -46,7 +46,7 @@ def _partition(node: "Node", topic: str, index: int) -> dict[str, Any]:
     }
 
 
-def _check_topic(node: "Node", topic: str) -> None:
+def _check_topic(node: "BrokerRole", topic: str) -> None:
     """Kafka explains what is wrong with a topic, and leaves partitions to their codes."""
     illegal = why_illegal(topic)
     if illegal is not None:

@@ -8,12 +8,12 @@ from kafkapy.kraft.quorum.description import QuorumDescription, ReplicaDescripti
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 METADATA_TOPIC = "__cluster_metadata"
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     asked = [
         (topic.topic_name, one.partition_index)
         for topic in call.body.topics

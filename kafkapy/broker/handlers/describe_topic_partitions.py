@@ -11,10 +11,10 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.topics import PartitionState, Topic
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     cursor = body.cursor
     names = sorted({topic.name for topic in body.topics})
@@ -41,7 +41,7 @@ def _refused(names: list[str]) -> Fields:
 
 
 def _page(
-    node: "Node", names: list[str], first_index: int, limit: int, rows: list[dict[str, Any]]
+    node: "BrokerRole", names: list[str], first_index: int, limit: int, rows: list[dict[str, Any]]
 ) -> dict[str, Any] | None:
     """Fill `rows` with up to `limit` partitions; where to go on, or None at the end."""
     left = limit
@@ -80,7 +80,9 @@ def _missing(name: str) -> dict[str, Any]:
     }
 
 
-def _topic(node: "Node", topic: Topic, states: list[tuple[int, PartitionState]]) -> dict[str, Any]:
+def _topic(
+    node: "BrokerRole", topic: Topic, states: list[tuple[int, PartitionState]]
+) -> dict[str, Any]:
     return {
         "error_code": 0,
         "name": topic.name,

@@ -9,10 +9,10 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.txn.events import DescribeTransaction, TransactionDescribed
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     ids = call.body.transactional_ids
     found: dict[int, dict[str, Any]] = {}
     later = Later()

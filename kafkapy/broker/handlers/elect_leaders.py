@@ -11,12 +11,12 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.elections import ElectLeaders, ElectReply
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 _PREFERRED, _UNCLEAN = 0, 1
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     wanted = _wanted(call)
     kind = optional(call.body, "election_type", _PREFERRED)
     if kind not in (_PREFERRED, _UNCLEAN):

@@ -9,12 +9,12 @@ from kafkapy.txn.events import EndTransaction
 from kafkapy.txn.transaction import TV_0, TV_2
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 FIRST_OF_V2 = 5
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     later = Later()
 

@@ -19,10 +19,10 @@ from kafkapy.core.time import later as after
 from kafkapy.protocol.fetch_response import FetchedPartition, pack_fetch_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     try:
         fetching = node.fetch_sessions.begin(call.body, call.version, call.received)
     except Refused as refused:
@@ -56,7 +56,7 @@ class _Fetch:
         "has_enough",
     )
 
-    def __init__(self, node: "Node", call: Call, fetching: Fetching) -> None:
+    def __init__(self, node: "BrokerRole", call: Call, fetching: Fetching) -> None:
         request = call.body
         self._node = node
         self._call = call

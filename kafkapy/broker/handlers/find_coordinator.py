@@ -19,7 +19,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 HAS_SHARE_KEYS: Final = 6
 SHARE: Final = 2
@@ -33,7 +33,7 @@ class _Found(NamedTuple):
     port: int = -1
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     key_type = optional(call.body, "key_type", 0)
     if call.version < 4:
         return _single(_find(node, call, key_type, call.body.key))
@@ -41,7 +41,7 @@ def handle(node: "Node", call: Call) -> Answer:
     return {"throttle_time": 0, "coordinators": [_row(key, key_type, found) for key, found in rows]}
 
 
-def _find(node: "Node", call: Call, key_type: int, key: str) -> _Found:
+def _find(node: "BrokerRole", call: Call, key_type: int, key: str) -> _Found:
     name = _TOPICS.get(key_type)
     if name is None or (key_type == SHARE and not _is_share_key(call, key)):
         return _Found(ErrorCode.INVALID_REQUEST)

@@ -13,10 +13,10 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.events import Heartbeat
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     event = Heartbeat(
         body.group_id,

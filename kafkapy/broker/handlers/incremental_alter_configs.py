@@ -14,10 +14,10 @@ from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, ConfigRep
 from kafkapy.kraft.image.delta import ConfigResource
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     resources = call.body.resources
     verdicts: dict[ConfigResource, Refused | None] = duplicates(
         (one.resource_type, one.resource_name) for one in resources

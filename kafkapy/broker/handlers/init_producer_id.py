@@ -13,10 +13,10 @@ from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafkapy.txn.events import InitProducerId, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     producer_id = optional(body, "producer_id", NO_PRODUCER_ID)
     epoch = optional(body, "producer_epoch", NO_PRODUCER_EPOCH)

@@ -13,14 +13,14 @@ from kafkapy.core.errors import Refused
 from kafkapy.group.classic.events import Joined, JoinGroup, OfferedProtocol
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 NEEDS_KNOWN_MEMBER_ID = 4
 HAS_NULL_PROTOCOL = 7
 CAN_SKIP_ASSIGNMENT = 9
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     event = _event(node, call)
 
     def translate(reply: Any) -> Fields:
@@ -31,7 +31,7 @@ def handle(node: "Node", call: Call) -> Answer:
     return ask(node.groups, event.group_id, event, translate)
 
 
-def _event(node: "Node", call: Call) -> JoinGroup:
+def _event(node: "BrokerRole", call: Call) -> JoinGroup:
     body = call.body
     session_timeout_ms = millis(body.session_timeout)
     rebalance_timeout_ms = session_timeout_ms

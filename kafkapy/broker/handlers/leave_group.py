@@ -11,12 +11,12 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.events import LeaveGroup, LeavingMember, Left, MemberLeft
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 HAS_MANY = 3
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     members: tuple[LeavingMember, ...]
     if call.version < HAS_MANY:

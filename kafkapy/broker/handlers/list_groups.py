@@ -10,10 +10,10 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.admin import ListGroups
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     event = ListGroups(
         frozenset(state.lower() for state in optional(call.body, "states_filter", ())),
         frozenset(kind.lower() for kind in optional(call.body, "types_filter", ())),

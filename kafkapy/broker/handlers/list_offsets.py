@@ -17,7 +17,7 @@ from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = (
     -1,
@@ -39,7 +39,7 @@ CONSUMER, DEBUGGING_CONSUMER = -1, -2
 _NOT_FOUND = (-1, -1, -1)
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     asked = Counter(
         (topic.name, one.partition_index) for topic in call.body.topics for one in topic.partitions
     )
@@ -58,7 +58,9 @@ def handle(node: "Node", call: Call) -> Answer:
     }
 
 
-def _partition(node: "Node", call: Call, topic: str, asked: Any, times: int) -> dict[str, Any]:
+def _partition(
+    node: "BrokerRole", call: Call, topic: str, asked: Any, times: int
+) -> dict[str, Any]:
     code = ErrorCode.NONE
     offset, timestamp, epoch = _NOT_FOUND
     try:

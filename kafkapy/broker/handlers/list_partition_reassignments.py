@@ -8,10 +8,10 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.reassignments import ListReassignments, ListReply
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     topics = call.body.topics
     wanted = None
     if topics is not None:

@@ -11,10 +11,10 @@ from kafkapy.txn.events import ListTransactions, TransactionListed
 from kafkapy.txn.states import STATES_BY_LABEL
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     pattern = _pattern(optional(body, "transactional_id_pattern", None))
     known = frozenset(

@@ -20,10 +20,10 @@ from kafkapy.protocol.framing import frame, response_head
 from kafkapy.protocol.messages import encode_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     # v0 has no null: an empty list asks for all topics there.
     wants_all = body.topics is None or (call.version == 0 and not body.topics)
@@ -68,7 +68,7 @@ def _refused(call: Call) -> Mapping[str, Any]:
     }
 
 
-def _everything(node: "Node", call: Call) -> Encoded:
+def _everything(node: "BrokerRole", call: Call) -> Encoded:
     key = (call.version, call.peer.listener)
     body = node.encoded_metadata.get(key)
     if body is None:
@@ -79,7 +79,7 @@ def _everything(node: "Node", call: Call) -> Encoded:
     return Encoded((frame(head, body),))
 
 
-def _response(node: "Node", call: Call, topics: list[dict[str, Any]]) -> Mapping[str, Any]:
+def _response(node: "BrokerRole", call: Call, topics: list[dict[str, Any]]) -> Mapping[str, Any]:
     with_operations = _asks_for_cluster_operations(call)
     return {
         "throttle_time": 0,
@@ -96,7 +96,7 @@ def _response(node: "Node", call: Call, topics: list[dict[str, Any]]) -> Mapping
     }
 
 
-def _asked(node: "Node", call: Call) -> list[dict[str, Any]]:
+def _asked(node: "BrokerRole", call: Call) -> list[dict[str, Any]]:
     """Each topic once, however often it is asked about; with an id among them, those with
     ids only, as Kafka does."""
     topics = call.body.topics
@@ -107,21 +107,21 @@ def _asked(node: "Node", call: Call) -> list[dict[str, Any]]:
     return [_by_name(node, call, name) for name in dict.fromkeys(one.name for one in topics)]
 
 
-def _by_id(node: "Node", call: Call, topic_id: UUID) -> dict[str, Any]:
+def _by_id(node: "BrokerRole", call: Call, topic_id: UUID) -> dict[str, Any]:
     found = node.image.topics_by_id.get(topic_id)
     if found is None:
         return _missing(call, None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
     return _topic(node, call, found)
 
 
-def _by_name(node: "Node", call: Call, name: str) -> dict[str, Any]:
+def _by_name(node: "BrokerRole", call: Call, name: str) -> dict[str, Any]:
     found = node.image.topics_by_name.get(name)
     if found is not None:
         return _topic(node, call, found)
     return _missing(call, name, None, _create_if_asked(node, call, name))
 
 
-def _create_if_asked(node: "Node", call: Call, name: str) -> ErrorCode:
+def _create_if_asked(node: "BrokerRole", call: Call, name: str) -> ErrorCode:
     if not is_legal_topic_name(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if node.config.auto_create_topics_enable and optional(
@@ -144,7 +144,7 @@ def _missing(
     }
 
 
-def _topic(node: "Node", call: Call, topic: Topic) -> dict[str, Any]:
+def _topic(node: "BrokerRole", call: Call, topic: Topic) -> dict[str, Any]:
     return {
         "error_code": 0,
         "name": topic.name,
@@ -156,7 +156,7 @@ def _topic(node: "Node", call: Call, topic: Topic) -> dict[str, Any]:
     }
 
 
-def _partition(node: "Node", call: Call, index: int, state: PartitionState) -> dict[str, Any]:
+def _partition(node: "BrokerRole", call: Call, index: int, state: PartitionState) -> dict[str, Any]:
     code = ErrorCode.NONE
     leader = state.leader
     if not node.cluster.is_reachable(leader, call.peer.listener):

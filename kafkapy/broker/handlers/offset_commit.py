@@ -14,7 +14,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import CommitOffsets, Committer, OffsetToCommit
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 SPEAKS_OF_GROUPS = 9
 HAS_TOPIC_IDS = 10
@@ -27,7 +27,7 @@ class _Row(NamedTuple):
     errors: tuple[ErrorCode, ...]
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     rows: list[_Row] = []
     offsets: list[OffsetToCommit] = []
@@ -62,7 +62,7 @@ def handle(node: "Node", call: Call) -> Answer:
     return ask(node.groups, event.group_id, event, translate)
 
 
-def _topic(node: "Node", call: Call, asked: Any) -> Any:
+def _topic(node: "BrokerRole", call: Call, asked: Any) -> Any:
     if call.version >= HAS_TOPIC_IDS:
         return node.image.topics_by_id.get(asked.topic_id)
     return node.image.topics_by_name.get(asked.name)

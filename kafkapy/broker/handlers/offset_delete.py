@@ -9,10 +9,10 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import DeleteOffsets
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     if not body.group_id:
         raise Refused(ErrorCode.INVALID_GROUP_ID)

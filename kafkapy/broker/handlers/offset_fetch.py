@@ -13,7 +13,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import FetchedOffset, FetchOffsets
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 HAS_GROUP_ERROR = 2
 HAS_GROUPS = 8
@@ -28,7 +28,7 @@ class _Asked(NamedTuple):
     unknown: tuple[Any, ...]
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     groups = body.groups if call.version >= HAS_GROUPS else (body,)
     require_stable = optional(body, "require_stable", False)
@@ -45,7 +45,7 @@ def handle(node: "Node", call: Call) -> Answer:
     return ask_each(node.groups, [(one.event.group_id, one.event) for one in asked], translate)
 
 
-def _asked(node: "Node", call: Call, group: Any, require_stable: bool) -> _Asked:
+def _asked(node: "BrokerRole", call: Call, group: Any, require_stable: bool) -> _Asked:
     partitions: list[TopicPartition] = []
     unknown = []
     for topic in group.topics or ():
@@ -64,7 +64,7 @@ def _asked(node: "Node", call: Call, group: Any, require_stable: bool) -> _Asked
     return _Asked(event, tuple(unknown))
 
 
-def _name(node: "Node", call: Call, topic: Any) -> str | None:
+def _name(node: "BrokerRole", call: Call, topic: Any) -> str | None:
     if call.version < HAS_TOPIC_IDS:
         name: str = topic.name
         return name
@@ -72,7 +72,7 @@ def _name(node: "Node", call: Call, topic: Any) -> str | None:
     return None if known is None else known.name
 
 
-def _group(node: "Node", call: Call, asked: _Asked, reply: Any) -> dict[str, Any]:
+def _group(node: "BrokerRole", call: Call, asked: _Asked, reply: Any) -> dict[str, Any]:
     error = ErrorCode.NONE
     offsets: Sequence[FetchedOffset] = ()
     if not isinstance(reply, Refused):
@@ -95,7 +95,7 @@ def _group(node: "Node", call: Call, asked: _Asked, reply: Any) -> dict[str, Any
     return {"group_id": asked.event.group_id, "topics": rows, "error_code": error}
 
 
-def _named(node: "Node", call: Call, name: str) -> dict[str, Any] | None:
+def _named(node: "BrokerRole", call: Call, name: str) -> dict[str, Any] | None:
     """By name or by id; a topic that is gone has no id and is left out."""
     if call.version < HAS_TOPIC_IDS:
         return {"name": name}

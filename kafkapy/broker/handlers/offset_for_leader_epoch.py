@@ -6,10 +6,10 @@ from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     return {
         "throttle_time": 0,
         "topics": [
@@ -22,7 +22,7 @@ def handle(node: "Node", call: Call) -> Answer:
     }
 
 
-def _partition(node: "Node", topic: str, asked: Any) -> dict[str, Any]:
+def _partition(node: "BrokerRole", topic: str, asked: Any) -> dict[str, Any]:
     code, epoch, end_offset = ErrorCode.NONE, -1, -1
     try:
         partition = node.partitions.hosted(topic, None, asked.partition)

@@ -22,7 +22,7 @@ from kafkapy.protocol.batch import CODEC_MASK, MAGIC, TRANSACTIONAL_BIT, Codec, 
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 ALL, NONE = -1, 0
 _FRAMING = Struct(">8xi4xB")  # a batch's length and its magic
@@ -45,7 +45,7 @@ _START_UNTOLD = frozenset(
 )
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     request = call.body
     try:
         transactional = any(
@@ -87,7 +87,7 @@ class _Transactional:
     partitions are in it (KIP-890; broker/transactions/verification.py). Until then they are
     kept here, copied: the buffer they came in is read into again."""
 
-    def __init__(self, node: "Node", call: Call) -> None:
+    def __init__(self, node: "BrokerRole", call: Call) -> None:
         self._node = node
         self._call = call
         self._later = Later()
@@ -154,7 +154,7 @@ class _Appending:
 
     __slots__ = ("_acks", "_call", "_later", "_node", "_rows", "_timer", "topics")
 
-    def __init__(self, node: "Node", call: Call) -> None:
+    def __init__(self, node: "BrokerRole", call: Call) -> None:
         self.topics: list[tuple[str | None, Any, list[ProducedPartition]]] = []
         self._rows: list[ProducedPartition] = []
         self._node = node
@@ -296,7 +296,7 @@ def _refused(
 
 
 def _leader_hint(
-    node: "Node", name: str | None, topic_id: Any, index: int, refused: Refused
+    node: "BrokerRole", name: str | None, topic_id: Any, index: int, refused: Refused
 ) -> tuple[int, int] | None:
     """v10+ (KIP-951): whoever asked the wrong node is told the right one."""
     if refused.code != ErrorCode.NOT_LEADER_OR_FOLLOWER:

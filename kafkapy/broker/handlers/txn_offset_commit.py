@@ -24,7 +24,7 @@ from kafkapy.group.offsets.events import (
 )
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
 class _Row(NamedTuple):
@@ -34,7 +34,7 @@ class _Row(NamedTuple):
     commit: OffsetToCommit | None
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     body = call.body
     rows = [_row(node, topic.name, one) for topic in body.topics for one in topic.partitions]
     known = [row.commit for row in rows if row.commit is not None]
@@ -68,7 +68,7 @@ def handle(node: "Node", call: Call) -> Answer:
     return later
 
 
-def _row(node: "Node", name: str, asked: Any) -> _Row:
+def _row(node: "BrokerRole", name: str, asked: Any) -> _Row:
     partition = TopicPartition(name, asked.partition_index)
     topic = node.image.topics_by_name.get(name)
     if topic is None or asked.partition_index not in topic.partitions:
@@ -83,7 +83,7 @@ def _row(node: "Node", name: str, asked: Any) -> _Row:
     return _Row(partition, commit)
 
 
-def _to_append(node: "Node", call: Call) -> ToAppend:
+def _to_append(node: "BrokerRole", call: Call) -> ToAppend:
     index = node.groups.partition_of(call.body.group_id)
     partition = node.partitions.get(CONSUMER_OFFSETS, index)
     if partition is None:

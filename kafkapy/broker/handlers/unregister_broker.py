@@ -7,10 +7,10 @@ from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.kraft.controller.brokers import UnregisterBroker
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     return ask(
         node,
         UnregisterBroker(call.body.broker_id),

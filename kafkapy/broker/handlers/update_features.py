@@ -9,10 +9,10 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.features import FeatureUpdate, UpdateFeatures, UpgradeType
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.controller_role import ControllerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "ControllerRole", call: Call) -> Answer:
     asked = call.body.feature_updates
     event = UpdateFeatures(
         updates=tuple(

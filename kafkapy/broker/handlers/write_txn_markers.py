@@ -14,10 +14,10 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 
-def handle(node: "Node", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call) -> Answer:
     asked = [
         (at, TopicPartition(topic.name, index))
         for at, marker in enumerate(call.body.markers)

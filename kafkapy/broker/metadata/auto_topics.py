@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.broker.metadata.internal_topics import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
@@ -16,13 +17,12 @@ from kafkapy.broker.metadata.internal_topics import (
 )
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Journal
-from kafkapy.kraft.controller.controller import Controller
 from kafkapy.kraft.controller.topics import CreateTopics, NewTopic
 
 
 class AutoTopics:
-    def __init__(self, controller: Controller, config: BrokerConfig, journal: Journal) -> None:
-        self._controller = controller
+    def __init__(self, link: ControllerLink, config: BrokerConfig, journal: Journal) -> None:
+        self._link = link
         self._config = config
         self._journal = journal
         self._under_way: set[str] = set()
@@ -36,7 +36,7 @@ class AutoTopics:
         if topic.name in self._under_way:
             return
         self._under_way.add(topic.name)
-        self._controller.submit(CreateTopics((topic,)), lambda answer: self._made(topic, answer))
+        self._link.create_topics(CreateTopics((topic,)), lambda answer: self._made(topic, answer))
 
     def _made(self, topic: NewTopic, answer: Mapping[str, Any] | Refused) -> None:
         self._under_way.discard(topic.name)

@@ -1,21 +1,25 @@
 """A broker's life in its cluster: register, catch up, be unfenced, beat, leave.
 
-    register --> follow the image --> heartbeat (ready) --> unfenced: RUNNING
-             --> heartbeat every broker.heartbeat.interval.ms
-             --> heartbeat (want shut down) --> leaderships handed over --> gone
+    wait for a controller --> register --> follow the image --> heartbeat (ready)
+      --> unfenced: RUNNING --> heartbeat every broker.heartbeat.interval.ms
+      --> heartbeat (want shut down) --> leaderships handed over --> gone
 
-formats/controller 1. The controller is called through `ControllerLink`: in process when this
-node is the active controller, over the wire otherwise.
+formats/controller 1. While no controller is active nobody is asked: the next one is, as soon
+as it is there. Who was the controller before does not matter.
 """
 
-from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, Protocol
-from uuid import UUID
+from typing import TYPE_CHECKING
 
+from kafkapy.broker.controller.controller_link import ControllerLink
+from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Callback, Clock, Journal, Timer
 from kafkapy.core.time import later
+
+if TYPE_CHECKING:
+    from kafkapy.kraft.controller.brokers import HeartbeatReply
+    from kafkapy.kraft.controller.registration import BrokerRegistered
 
 _RETRY_MS = 50
 # A controlled shutdown asks again this soon, then half as often each time: the controller
@@ -32,54 +36,36 @@ class BrokerState(IntEnum):
     SHUTTING_DOWN = 7
 
 
-class ControllerLink(Protocol):
-    """The active controller, as a broker sees it."""
-
-    def register(self, then: Callable[[int | Refused], None]) -> None:
-        """`then` gets this broker's epoch."""
-
-    def beat(
-        self, *, want_fence: bool, want_shut_down: bool, then: Callable[[Any | Refused], None]
-    ) -> None:
-        """`then` gets a reply with is_caught_up, is_fenced, should_shut_down."""
-
-
 class Lifecycle:
-    """Drives one broker through its states; `epoch` is -1 until it is registered."""
+    """Drives one broker through its states; what it says of itself is in `facts`."""
 
     def __init__(
         self,
         link: ControllerLink,
+        facts: BrokerFacts,
         clock: Clock,
         journal: Journal,
         heartbeat_interval_ms: int,
     ) -> None:
         self.state = BrokerState.NOT_RUNNING
-        self.epoch = -1
-        self.incarnation_id: UUID | None = None
         self._link = link
+        self._facts = facts
         self._clock = clock
         self._journal = journal
         self._interval_ms = heartbeat_interval_ms
         self._timer: Timer | None = None
         self._is_ready = False
+        self._is_waiting_for_controller = False
         self._leave_retry_ms = _FIRST_LEAVE_RETRY_MS
+        self._on_registered: Callback | None = None
         self._on_running: Callback | None = None
         self._on_gone: Callback | None = None
 
     def start(self, on_registered: Callback) -> None:
-        """Register until the controller accepts."""
+        """Register until a controller accepts."""
         self.state = BrokerState.STARTING
-
-        def registered(answer: int | Refused) -> None:
-            if isinstance(answer, Refused):
-                self._journal.warning("broker registration refused", reason=answer)
-                self._again(_RETRY_MS, lambda: self.start(on_registered))
-                return
-            self.epoch = answer
-            on_registered()
-
-        self._link.register(registered)
+        self._on_registered = on_registered
+        self._when_active()
 
     def ready(self, on_running: Callback) -> None:
         """The node has followed the metadata: ask to be unfenced, then keep beating."""
@@ -88,24 +74,57 @@ class Lifecycle:
         self._beat()
 
     def leave(self, on_gone: Callback) -> None:
-        """Controlled shutdown: hand leaderships over, then go."""
-        self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        """Controlled shutdown: hand leaderships over, then go. Whoever has not registered has
+        none."""
         self._on_gone = on_gone
-        self._beat()
+        if not self._facts.is_registered:
+            self._gone()
+            return
+        self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        self._speak()
 
-    def stop(self) -> None:
-        self.state = BrokerState.SHUTTING_DOWN
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _beat(self) -> None:
+    def _speak(self) -> None:
+        """Say now what is next to be said."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        leaving = self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN
-        self._link.beat(want_fence=not self._is_ready, want_shut_down=leaving, then=self._answered)
+        if self.state is BrokerState.SHUTTING_DOWN:
+            return
+        if self._facts.is_registered:
+            self._beat()
+        else:
+            self._link.register(self._facts.registration(), self._registered)
 
-    def _answered(self, answer: Any | Refused) -> None:
+    def _when_active(self) -> None:
+        """Go on with the next controller."""
+        if self._is_waiting_for_controller:
+            return
+        self._is_waiting_for_controller = True
+
+        def active() -> None:
+            self._is_waiting_for_controller = False
+            self._speak()
+
+        self._link.when_active(active)
+
+    def _registered(self, answer: "BrokerRegistered | Refused") -> None:
+        if self.state is BrokerState.SHUTTING_DOWN:
+            return
+        if isinstance(answer, Refused):
+            self._journal.warning("broker registration refused", reason=answer)
+            self._again(_RETRY_MS)
+            return
+        self._facts.epoch = answer.epoch
+        if self._on_registered is not None:
+            registered, self._on_registered = self._on_registered, None
+            registered()
+
+    def _beat(self) -> None:
+        leaving = self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        event = self._facts.heartbeat(wants_fence=not self._is_ready, wants_shutdown=leaving)
+        self._link.beat(event, self._answered)
+
+    def _answered(self, answer: "HeartbeatReply | Refused") -> None:
         if self.state is BrokerState.SHUTTING_DOWN:
             return
         wait_ms = self._interval_ms
@@ -114,6 +133,8 @@ class Lifecycle:
             if answer.code is ErrorCode.STALE_BROKER_EPOCH and self._on_gone is not None:
                 self._gone()
                 return
+            if answer.code is ErrorCode.NOT_CONTROLLER:
+                wait_ms = min(self._interval_ms, _RETRY_MS)
         elif answer.should_shut_down:
             self._gone()
             return
@@ -127,13 +148,18 @@ class Lifecycle:
                 running()
         elif answer.is_fenced:
             wait_ms = min(self._interval_ms, _RETRY_MS)
-        self._again(wait_ms, self._beat)
+        self._again(wait_ms)
 
     def _gone(self) -> None:
-        self.stop()
+        self.state = BrokerState.SHUTTING_DOWN
+        if self._timer is not None:
+            self._timer.cancel()
         if self._on_gone is not None:
             gone, self._on_gone = self._on_gone, None
             gone()
 
-    def _again(self, wait_ms: int, then: Callback) -> None:
-        self._timer = self._clock.call_at(later(self._clock.now(), wait_ms), then)
+    def _again(self, wait_ms: int) -> None:
+        """Not before `wait_ms`, and not before a controller is active."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._clock.call_at(later(self._clock.now(), wait_ms), self._when_active)

@@ -29,7 +29,7 @@ from kafkapy.protocol.produce_request import ProduceRequestView
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
+    from kafkapy.broker.node.broker_role import BrokerRole
 
 # A producer with more partitions than this on one connection starts over now and then.
 MOST_LANES: Final = 256
@@ -94,7 +94,7 @@ class ProduceLanes:
         self._lanes: dict[bytes, Lane] = {}
         self._lengths: tuple[int, ...] = ()
 
-    def serve(self, node: "Node", request: memoryview) -> tuple[Call, Encoded] | None:
+    def serve(self, node: "BrokerRole", request: memoryview) -> tuple[Call, Encoded] | None:
         """The answer, if the request is in a lane and nothing is in its way."""
         api_key, version, correlation_id = _HEAD(request)
         if api_key != _PRODUCE or version != self._version:
@@ -135,7 +135,7 @@ class ProduceLanes:
         self._lengths = tuple({*self._lengths, len(key)})
 
 
-def learn(node: "Node", request: memoryview, body_at: int, call: Call) -> None:
+def learn(node: "BrokerRole", request: memoryview, body_at: int, call: Call) -> None:
     """A request that no lane served may be the first of one."""
     body: ProduceRequestView = call.body
     if body.records_at < 0 or body.acks == 0:

@@ -9,18 +9,17 @@ them, and most nodes need few.
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.data import dataclass
 from kafkapy.protocol.api_keys import ApiKey
 
-if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
-
 _HANDLERS: Final = "kafkapy.broker.handlers"
 
-Handle = Callable[["Node", Call], Answer]
+# What a handler is given first is the role that serves it: node/broker_role.py on a broker's
+# listener, node/controller_role.py on a controller's and for what is forwarded.
+Handle = Callable[[Any, Call], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,8 @@ class Api:
     permission: str
     on_broker: bool = True
     on_controller: bool = False
+    # Only the active controller decides: a broker hands the request on to it.
+    is_forwarded: bool = False
     # What ApiVersions says the minimum is, where it is not the truth (KAFKA-18659).
     advertised_min_version: int | None = None
 
@@ -52,6 +53,7 @@ def _row(key: ApiKey, versions: tuple[int, int], permission: str, **where: Any) 
 
 
 _BOTH = {"on_controller": True}
+_FORWARDED = {"on_controller": True, "is_forwarded": True}
 _CONTROLLER = {"on_broker": False, "on_controller": True}
 
 K = ApiKey
@@ -70,8 +72,8 @@ APIS: tuple[Api, ...] = (
     _row(K.DESCRIBE_GROUPS, (0, 6), "DESCRIBE on Group"),
     _row(K.LIST_GROUPS, (0, 5), "DESCRIBE on Cluster or Group"),
     _row(K.API_VERSIONS, (0, 4), "none", **_BOTH),
-    _row(K.CREATE_TOPICS, (2, 7), "CREATE on Cluster or Topic", **_BOTH),
-    _row(K.DELETE_TOPICS, (1, 6), "DELETE on Topic", **_BOTH),
+    _row(K.CREATE_TOPICS, (2, 7), "CREATE on Cluster or Topic", **_FORWARDED),
+    _row(K.DELETE_TOPICS, (1, 6), "DELETE on Topic", **_FORWARDED),
     _row(K.DELETE_RECORDS, (0, 2), "DELETE on Topic"),
     _row(
         K.INIT_PRODUCER_ID,
@@ -94,34 +96,34 @@ APIS: tuple[Api, ...] = (
         "DESCRIBE_CONFIGS on Cluster, Topic or Group",
         **_BOTH,
     ),
-    _row(K.ALTER_CONFIGS, (0, 2), "ALTER_CONFIGS on Cluster, Topic or Group", **_BOTH),
+    _row(K.ALTER_CONFIGS, (0, 2), "ALTER_CONFIGS on Cluster, Topic or Group", **_FORWARDED),
     _row(K.ALTER_REPLICA_LOG_DIRS, (1, 2), "ALTER on Cluster"),
     _row(K.DESCRIBE_LOG_DIRS, (1, 5), "DESCRIBE on Cluster"),
-    _row(K.CREATE_PARTITIONS, (0, 3), "ALTER on Topic", **_BOTH),
+    _row(K.CREATE_PARTITIONS, (0, 3), "ALTER on Topic", **_FORWARDED),
     _row(K.DELETE_GROUPS, (0, 2), "DELETE on Group"),
-    _row(K.ELECT_LEADERS, (0, 2), "ALTER on Cluster", **_BOTH),
+    _row(K.ELECT_LEADERS, (0, 2), "ALTER on Cluster", **_FORWARDED),
     _row(
         K.INCREMENTAL_ALTER_CONFIGS,
         (0, 1),
         "ALTER_CONFIGS on Cluster, Topic or Group",
-        **_BOTH,
+        **_FORWARDED,
     ),
     _row(
         K.ALTER_PARTITION_REASSIGNMENTS,
         (0, 1),
         "ALTER on Cluster",
-        **_BOTH,
+        **_FORWARDED,
     ),
     _row(
         K.LIST_PARTITION_REASSIGNMENTS,
         (0, 0),
         "DESCRIBE on Cluster",
-        **_BOTH,
+        **_FORWARDED,
     ),
     _row(K.OFFSET_DELETE, (0, 0), "DELETE on Group, READ on Topic"),
-    _row(K.DESCRIBE_QUORUM, (0, 2), "DESCRIBE on Cluster", **_BOTH),
+    _row(K.DESCRIBE_QUORUM, (0, 2), "DESCRIBE on Cluster", **_FORWARDED),
     _row(K.ALTER_PARTITION, (2, 3), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
-    _row(K.UPDATE_FEATURES, (0, 2), "ALTER on Cluster", **_BOTH),
+    _row(K.UPDATE_FEATURES, (0, 2), "ALTER on Cluster", **_FORWARDED),
     _row(K.DESCRIBE_CLUSTER, (0, 2), "none", **_BOTH),
     _row(K.DESCRIBE_PRODUCERS, (0, 0), "READ on Topic"),
     _row(
@@ -131,7 +133,7 @@ APIS: tuple[Api, ...] = (
         **_CONTROLLER,
     ),
     _row(K.BROKER_HEARTBEAT, (0, 2), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
-    _row(K.UNREGISTER_BROKER, (0, 0), "ALTER on Cluster", **_BOTH),
+    _row(K.UNREGISTER_BROKER, (0, 0), "ALTER on Cluster", **_FORWARDED),
     _row(K.DESCRIBE_TRANSACTIONS, (0, 0), "DESCRIBE on TransactionalId"),
     _row(K.LIST_TRANSACTIONS, (0, 2), "DESCRIBE on TransactionalId"),
     _row(

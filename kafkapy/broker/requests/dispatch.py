@@ -1,8 +1,9 @@
 """From a frame to an answer, and from an answer to bytes.
 
-The only place that knows about headers, unknown keys and versions, and the only one that
-turns `Refused` into an error code. What closes a connection comes out as `Hangup` (we
-close, as Kafka does) or `Corrupt` (the bytes are nonsense).
+The only place that knows about headers, unknown keys and versions, which sends to the active
+controller what that alone decides, and the only one that turns `Refused` into an error code.
+What closes a connection comes out as `Hangup` (we close, as Kafka does) or `Corrupt` (the
+bytes are nonsense).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +31,9 @@ _PRODUCE: Final = ApiKey.PRODUCE.value
 
 def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answer]:
     """Decode one request (without its size prefix) and hand it to its handler."""
-    if request[1] == _PRODUCE and peer.lanes is not None:
-        served = peer.lanes.serve(node, request)
+    broker = node.broker
+    if request[1] == _PRODUCE and peer.lanes is not None and broker is not None:
+        served = peer.lanes.serve(broker, request)
         if served is not None:
             return served
     header, body_at = read_request_header(request)
@@ -52,13 +54,18 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answe
     body = request[body_at:]
     if header.api_key == ApiKey.PRODUCE:
         call.body = decode_produce_request(header.api_version, body)
-        learn(node, request, body_at, call)
+        if broker is not None:
+            learn(broker, request, body_at, call)
     elif header.api_key == ApiKey.FETCH:
         call.body = decode_fetch_request(header.api_version, body)
     else:
         call.body = decode_request(header.api_key, header.api_version, body)
     try:
-        return call, api.handle(node, call)
+        if peer.is_controller_listener:
+            return call, api.handle(node.controller, call)
+        if api.is_forwarded and broker is not None:
+            return call, broker.link.forward(request, call)
+        return call, api.handle(broker, call)
     except Refused as refused:
         return call, refusal(call, refused)
     except Exception as bug:

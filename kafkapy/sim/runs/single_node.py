@@ -161,10 +161,9 @@ class Run:
 
     def _hear_logs(self) -> None:
         """What the logs say of themselves, just before nobody can ask them any more."""
-        node = self.world.node
-        if node is None or not self.world.is_serving:
+        if self.world.node is None or not self.world.is_serving:
             return
         for promises in self.clients.all_partitions():
-            partition = node.partitions.get(promises.topic.name, promises.index)
+            partition = self.world.broker.partitions.get(promises.topic.name, promises.index)
             if partition is not None and partition.topic_id == promises.topic.topic_id:
                 promises.written(partition.log.log_end_offset, partition.log.flushed_offset)

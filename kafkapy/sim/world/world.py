@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.node.node import Node
 from kafkapy.core.seams import Callback, Disk
 from kafkapy.core.time import later
@@ -89,6 +90,11 @@ class World:
 
     def start(self) -> None:
         """Until the node serves; PowerCut if it dies before."""
+        self.boot().start(self._serving)
+        assert self.clock.run_until(lambda: self.is_serving, PATIENCE_MS), "it does not start"
+
+    def boot(self) -> Node:
+        """A node that has yet to be started."""
         assert self.node is None, "one life at a time"
         self.boots += 1
         self.trace.note("start", self.boots)
@@ -103,8 +109,7 @@ class World:
             bound_ports={"PLAINTEXT": 9092, "CONTROLLER": 9093},
         )
         self._wire = Wire(self.node, self.trace)
-        self.node.start(self._serving)
-        assert self.clock.run_until(lambda: self.is_serving, PATIENCE_MS), "it does not start"
+        return self.node
 
     def stop(self) -> None:
         """A clean shutdown, then the process ends; PowerCut if it dies before."""
@@ -142,8 +147,14 @@ class World:
 
     def directory_of(self, topic: str, index: int) -> str:
         """The log directory a partition is in; "" if it is in none."""
-        partition = None if self.node is None else self.node.partitions.get(topic, index)
+        partition = None if self.node is None else self.broker.partitions.get(topic, index)
         return "" if partition is None else partition.log.directory.rpartition("/")[0]
+
+    @property
+    def broker(self) -> BrokerRole:
+        assert self.node is not None, "it does not run"
+        assert self.node.broker is not None, "a world's node is a broker"
+        return self.node.broker
 
     # Clients.
 

@@ -90,8 +90,7 @@ def test_the_node_knows_how_far_each_group_is_behind(world: World) -> None:
         "topics": [{"name": "orders", "partitions": [offset]}],
     }
     world.ask(ApiKey.OFFSET_COMMIT, commit, version=9)
-    assert world.node is not None
-    found = {figure.partition.partition: figure for figure in world.node.group_lag()}
+    found = {figure.partition.partition: figure for figure in world.broker.group_lag()}
     assert (found[1].committed_offset, found[1].end_offset, found[1].lag) == (2, 5, 3)
     assert (found[0].committed_offset, found[0].lag) == (None, None)
     assert {figure.member_id for figure in found.values()} == {"m"}

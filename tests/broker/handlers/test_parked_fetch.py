@@ -31,12 +31,10 @@ class Kit:
 
     @property
     def turn(self) -> Any:
-        assert self.world.node is not None
-        return self.world.node.turn
+        return self.world.broker.turn
 
     def partition(self, index: int) -> Partition:
-        assert self.world.node is not None
-        found = self.world.node.partitions.get("read", index)
+        found = self.world.broker.partitions.get("read", index)
         assert found is not None
         return found
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kafkapy.broker.node.node import Node
+from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.world.frames import Pending
@@ -20,9 +20,8 @@ class Kit:
         self.world.start()
 
     @property
-    def node(self) -> Node:
-        assert self.world.node is not None
-        return self.world.node
+    def node(self) -> BrokerRole:
+        return self.world.broker
 
     def create(self, name: str, partitions: int = MANY) -> Pending:
         topic = {"name": name, "num_partitions": partitions, "replication_factor": 1}
@@ -147,8 +146,7 @@ def test_what_a_directory_takes_with_it_has_no_leader_and_the_others_go_on(metad
     try:
         asked = {"name": "t", "num_partitions": 9, "replication_factor": 1}
         world.ask(ApiKey.CREATE_TOPICS, {"topics": [asked], "timeout": 10_000})
-        node = world.node
-        assert node is not None
+        node = world.broker
         node.directory_failed(DiskFailed("/data/a", "the disk is gone"))
 
         def leaders() -> dict[int, int]:

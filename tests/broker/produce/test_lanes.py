@@ -76,8 +76,7 @@ class Kit:
         return dispatch(self.world.node, memoryview(request).toreadonly(), peer)[1]
 
     def log_end(self, topic: str = "orders", index: int = 0) -> int:
-        assert self.world.node is not None
-        partition = self.world.node.partitions.get(topic, index)
+        partition = self.world.broker.partitions.get(topic, index)
         assert partition is not None
         assert partition.log.high_watermark == partition.log.log_end_offset
         return partition.log.log_end_offset
@@ -118,7 +117,7 @@ def served_by_lane(kit: Kit, request: bytes, connection: Peer) -> bool:
     lanes = connection.lanes
     return (
         lanes is not None
-        and lanes.serve(kit.world.node, memoryview(request).toreadonly()) is not None
+        and lanes.serve(kit.world.broker, memoryview(request).toreadonly()) is not None
     )
 
 
@@ -203,8 +202,7 @@ class Transactions:
         self.connection = peer()
         # Who looks for the coordinator has its topic made.
         kit.world.ask(ApiKey.FIND_COORDINATOR, {"key_type": 1, "coordinator_keys": ["mine"]})
-        assert kit.world.node is not None
-        shards = kit.world.node.transactions.shards
+        shards = kit.world.broker.transactions.shards
         assert kit.world.clock.run_until(
             lambda: len(list(shards.active_shards())) == shards.partition_count, 5000
         )
@@ -217,11 +215,9 @@ class Transactions:
     def send(self, sequence: int, *, epoch: int | None = None) -> tuple[bool, int]:
         """Whether a lane served it, and the error."""
         request = self.request(sequence, self.epoch if epoch is None else epoch)
-        node = self.kit.world.node
-        assert node is not None
         lanes = self.connection.lanes
         view = memoryview(request).toreadonly()
-        served = None if lanes is None else lanes.serve(node, view)
+        served = None if lanes is None else lanes.serve(self.kit.world.broker, view)
         if served is not None:
             return True, offset_of(served[1], 12)[0]
         answer = self.kit.send(request, self.connection)
@@ -350,8 +346,7 @@ def test_no_other_api_is_taken_for_a_produce(kit: Kit) -> None:
 
 
 def test_the_lanes_of_a_connection_are_bounded(kit: Kit) -> None:
-    assert kit.world.node is not None
-    partition = kit.world.node.partitions.get("orders", 0)
+    partition = kit.world.broker.partitions.get("orders", 0)
     assert partition is not None
     lanes = ProduceLanes(peer())
     for number in range(10 * MOST_LANES):

@@ -1,0 +1,131 @@
+"""What every node has, whatever its roles: who it is, what it reaches the world through, and
+its place in the metadata quorum, as a voter or as one that only listens.
+
+    NodeBase --> Role: BrokerRole, ControllerRole --> handlers
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.metadata.cluster_view import ClusterView
+from kafkapy.broker.node.endpoints import Endpoints
+from kafkapy.broker.node.identity import Identity, identify
+from kafkapy.broker.node.settings import quorum_settings
+from kafkapy.broker.requests.apis import apis_on
+from kafkapy.core.errors import DiskFailed
+from kafkapy.core.ids import NO_NODE
+from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import BROKER_RESOURCE, MetadataImage
+from kafkapy.kraft.metadata_quorum import MetadataQuorum
+from kafkapy.kraft.quorum.voters import VoterAddress
+
+
+class NodeBase:
+    """`image` is the metadata as far as it is committed and known here; the settings that it
+    has for this node are in force before anybody else hears of a change."""
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        disk: Disk,
+        clock: Clock,
+        rng: Rng,
+        journal: Journal,
+        bound_ports: Mapping[str, int],
+        host: str,
+    ) -> None:
+        self.config = config
+        self.disk = disk
+        self.clock = clock
+        self.rng = rng
+        self.journal = journal
+        self.node_id: int = config.node_id
+        self.endpoints = Endpoints(config, bound_ports, host)
+        self.identity: Identity = identify(
+            disk, rng, clock.now(), journal, config, self._controller_address()
+        )
+        self.cluster_id = self.identity.cluster_id
+        # Of this life of the process, in both of its roles.
+        self.incarnation_id = rng.uuid()
+        self.quorum = MetadataQuorum(
+            disk,
+            clock,
+            rng,
+            config.metadata_directory,
+            quorum_settings(config, self.identity, self.endpoints),
+            journal=journal,
+        )
+        self.quorum.on_failed = self._metadata_disk_failed
+        self.quorum.subscribe(self._on_delta)
+        self.cluster = ClusterView(lambda: self.image)
+        # What ends the process when it must not go on; the shell says how. On the loop, not
+        # out of a request, where it would be taken for a bug of that request.
+        self.on_fatal: Callable[[DiskFailed], None] = _stop_here
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster's metadata, as far as it is committed and known here."""
+        return self.quorum.image
+
+    def end(self, failed: DiskFailed) -> None:
+        """This node must not go on. What refused to write has an answer to send first."""
+        self.clock.call_soon(lambda: self.on_fatal(failed))
+
+    def _on_delta(self, image: MetadataImage, delta: Delta) -> None:
+        names = ("", str(self.node_id))
+        if any(kind == BROKER_RESOURCE and name in names for kind, name in delta.configs):
+            self.config.alter(
+                cluster=image.configs(BROKER_RESOURCE, ""),
+                broker=image.configs(BROKER_RESOURCE, str(self.node_id)),
+            )
+
+    def _metadata_disk_failed(self, failed: DiskFailed) -> None:
+        """Without its metadata log a node knows nothing."""
+        self.journal.error("metadata log failed", reason=failed)
+        self.end(failed)
+
+    def _controller_address(self) -> VoterAddress | None:
+        own = self.endpoints.controller
+        return VoterAddress(own[0].name, own[0].host, own[0].port) if own else None
+
+
+class Role:
+    """One of the things that a node is. Handlers are given the role they are served by."""
+
+    def __init__(self, base: NodeBase) -> None:
+        self.config = base.config
+        self.clock = base.clock
+        self.rng = base.rng
+        self.journal = base.journal
+        self.node_id = base.node_id
+        self.cluster_id = base.cluster_id
+        self.endpoints = base.endpoints
+        self.quorum = base.quorum
+        self.cluster = base.cluster
+        self.apis_on = apis_on
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.quorum.image
+
+    @property
+    def controller_id(self) -> int:
+        leader_id = self.quorum.leader_id
+        return NO_NODE if leader_id is None else leader_id
+
+
+class StartsAndStops(Protocol):
+    """A role, as the node runs it. Each `then` is called once."""
+
+    def start(self, then: Callback) -> None:
+        """Before the quorum is started. `then` once this role does its work."""
+
+    def stop(self, then: Callback) -> None:
+        """At any time, also before it has started. `then` once nothing of it is left."""
+
+
+def _stop_here(failed: DiskFailed) -> None:
+    raise failed

@@ -1,0 +1,290 @@
+"""What makes a node a broker: its logs and partitions, and who coordinates through them.
+
+    start   a controller is active -> register -> the image has the registration
+            -> open the logs, lead and follow what the image says -> unfenced: serve
+    stop    hand leaderships over -> coordinators answer who waits -> clients are let go
+            -> logs are flushed, their directories marked cleanly shut down
+
+The controller, wherever it is, is reached through `link` alone; nothing here knows who has
+won the quorum.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from uuid import UUID
+
+from kafkapy.broker.config.topic_config import TopicConfigs
+from kafkapy.broker.controller.controller_link import ControllerLink
+from kafkapy.broker.fetch.sessions import FetchSessions
+from kafkapy.broker.groups.coordinator import Groups
+from kafkapy.broker.metadata.auto_topics import AutoTopics
+from kafkapy.broker.node.base import NodeBase, Role
+from kafkapy.broker.node.broker_facts import BrokerFacts
+from kafkapy.broker.node.lifecycle import Lifecycle
+from kafkapy.broker.node.settings import cordoned_directories, directory_settings
+from kafkapy.broker.partitions.partitions import Partitions
+from kafkapy.broker.requests.turn import Turn
+from kafkapy.broker.transactions.parts import ExactlyOnce
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.core.seams import Callback, Network
+from kafkapy.group.lag import LagFigure
+from kafkapy.kraft.controller.directories import ReplicaDirectory
+from kafkapy.kraft.controller.producer_ids import ProducerIdBlock
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
+from kafkapy.log.config import LogConfig
+from kafkapy.log.directories.all_logs import AllLogs
+from kafkapy.log.partition_log import PartitionLog
+from kafkapy.txn.producer_ids import BlockProducerIds
+
+# Begins to hang up on clients; what is given to it goes on once they are gone.
+HangUp = Callable[[Callback], None]
+
+
+class BrokerRole(Role):
+    """Handlers of client requests are given this."""
+
+    def __init__(self, base: NodeBase, link: ControllerLink, network: Network, turn: Turn) -> None:
+        super().__init__(base)
+        self.link = link
+        self.turn = turn
+        self.disk = base.disk
+        # Who is connected hears what is known when everything is handed over; the shell says.
+        self.hang_up: HangUp = _nobody_is_connected
+        self._end = base.end
+        self.topic_configs = TopicConfigs(self.config)
+        slots = self.config.max_incremental_fetch_session_cache_slots
+        self.fetch_sessions = FetchSessions(slots, self.rng)
+        # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
+        self.encoded_metadata: dict[tuple[int, str], bytes] = {}
+        failed = base.identity.failed
+        # Of those for partitions that can be read; the metadata log's may be another one.
+        self._log_dir_ids = {
+            path: base.identity.directory_ids[path]
+            for path in self.config.data_directories
+            if path not in failed
+        }
+        self.logs = AllLogs(
+            self.disk,
+            self.clock,
+            self.rng,
+            self.journal,
+            self._log_dir_ids,
+            directory_settings(self.config),
+            failed=failed,
+        )
+        self.logs.on_failed = self.directory_failed
+        self.logs.on_moved = self._log_moved
+        self.partitions = Partitions(
+            self.node_id,
+            self.clock,
+            lambda: self.image,
+            self.logs,
+            self.log_config,
+            self.directory_failed,
+        )
+        self.partitions.on_followed = self._serving
+        self._facts = BrokerFacts(
+            base, self._log_dir_ids, self.logs.previous_broker_epoch, self._cordoned_dirs
+        )
+        self.lifecycle = Lifecycle(
+            link,
+            self._facts,
+            self.clock,
+            self.journal,
+            self.config.broker_heartbeat_interval_ms,
+        )
+        self.auto_topics = AutoTopics(link, self.config, self.journal)
+        self.producer_ids = BlockProducerIds(self._allocate_producer_ids)
+        self._groups = Groups(config=self.config, clock=self.clock)
+        self.groups = self._groups.coordinator
+        self._exactly_once = ExactlyOnce(
+            node_id=self.node_id,
+            config=self.config,
+            clock=self.clock,
+            network=network,
+            image=lambda: self.image,
+            partitions=self.partitions,
+            producer_ids=self.producer_ids,
+            find_group_shard=self.groups.active_shard,
+            disk_failed=self.directory_failed,
+        )
+        self.transactions = self._exactly_once.transactions
+        self.verification = self._exactly_once.verification
+        self.marker_writer = self._exactly_once.marker_writer
+        self.partitions.on_leadership += [
+            self._groups.leadership_changed,
+            self._exactly_once.leadership_changed,
+        ]
+        self._awaited: dict[UUID, list[Callback]] = {}
+        # The image has our registration once it is at that offset.
+        self._on_caught_up: Callback | None = None
+        self._follows = False
+        self._is_stopping = False
+
+    # --- start ---
+
+    def start(self, then: Callback) -> None:
+        """`then` once this broker serves: it is unfenced and leads what it should."""
+        self.quorum.subscribe(self._on_delta)
+        self.config.when_altered(self._settings_changed)
+        self.lifecycle.start(partial(self._catch_up, partial(self._follow, then)))
+
+    def _catch_up(self, then: Callback) -> None:
+        """Registered under an epoch, which is the offset of the record that says so."""
+        self._on_caught_up = then
+        self._look_whether_caught_up()
+
+    def _look_whether_caught_up(self) -> None:
+        if self._on_caught_up is not None and self.image.offset >= self._facts.epoch:
+            caught_up, self._on_caught_up = self._on_caught_up, None
+            caught_up()
+
+    def _follow(self, then: Callback) -> None:
+        """Open every log this node has, then ask to be unfenced."""
+        if self._is_stopping:
+            return
+        self.logs.cordoned = cordoned_directories(self.config)
+        self.logs.load(self.log_config, self._is_stray)
+        self._groups.follow(self.image, Delta())
+        self.partitions.follow_all()
+        self._exactly_once.start()
+        self._follows = True
+        self.logs.start()
+        self.lifecycle.ready(then)
+
+    # --- stop ---
+
+    def stop(self, then: Callback) -> None:
+        """Hand leaderships over, flush, and mark the directories cleanly shut down."""
+        self._is_stopping = True
+        self.lifecycle.leave(partial(self._handed_over, then))
+
+    def _handed_over(self, then: Callback) -> None:
+        self._exactly_once.close()
+        self._groups.close()
+        self.partitions.close()
+        self.hang_up(partial(self._close, then))
+
+    def _close(self, then: Callback) -> None:
+        if self._follows:
+            self.logs.close(self._facts.epoch, then)
+        else:  # no log was opened: the mark that the last life left, if any, stays
+            then()
+
+    # --- what it knows ---
+
+    def group_lag(self) -> Iterator[LagFigure]:
+        """How far each group that this node coordinates is behind, by partition."""
+        return self._groups.lag_figures(self._end_offset)
+
+    def _end_offset(self, partition: TopicPartition) -> int | None:
+        """Followers know it too, a moment later than the leader."""
+        found = self.partitions.get(*partition)
+        return None if found is None or found.is_offline else found.log.high_watermark
+
+    def log_config(self, topic: str) -> LogConfig:
+        return self.topic_configs.log_config(self.image.configs(TOPIC_RESOURCE, topic))
+
+    # --- metadata ---
+
+    def _on_delta(self, image: MetadataImage, delta: Delta) -> None:
+        """Committed records were folded into the image: act on what they changed."""
+        if not delta.is_empty:
+            self.encoded_metadata.clear()
+            if self._follows:
+                for resource_type, name in delta.configs:
+                    if resource_type == TOPIC_RESOURCE:
+                        self.partitions.reconfigure(name)
+                self._groups.follow(image, delta)
+                self.partitions.follow(delta)
+        self._look_whether_caught_up()
+
+    def _settings_changed(self, _: frozenset[str]) -> None:
+        """This broker's own, by the metadata."""
+        if self._follows:
+            self.logs.cordoned = cordoned_directories(self.config)
+            self.partitions.reconfigure(None)
+
+    def _serving(self, topic_id: UUID) -> None:
+        for then in self._awaited.pop(topic_id, ()):
+            then()
+
+    def when_serving(self, topic_ids: Iterable[UUID], then: Callback) -> None:
+        """`then` once the partitions of these topics that live here are served here."""
+        missing = [one for one in topic_ids if not self.partitions.is_followed(one)]
+        if not missing:
+            then()
+            return
+        left = set(missing)
+
+        def arrived(topic_id: UUID) -> None:
+            left.discard(topic_id)
+            if not left:
+                then()
+
+        for topic_id in missing:
+            self._awaited.setdefault(topic_id, []).append(partial(arrived, topic_id))
+
+    def auto_create_topic(self, name: str) -> ErrorCode:
+        return self.auto_topics.create(name)
+
+    def _allocate_producer_ids(self, then: Callable[[range | Refused], None]) -> None:
+        def answered(answer: ProducerIdBlock | Refused) -> None:
+            if isinstance(answer, Refused):
+                then(answer)
+            else:
+                then(range(answer.first, answer.first + answer.count))
+
+        self.link.allocate_producer_ids(self._facts.allocation(), answered)
+
+    # --- directories ---
+
+    def _cordoned_dirs(self) -> tuple[UUID, ...]:
+        """What heartbeats tell the controller of directories that get no new replicas."""
+        ids = self._log_dir_ids
+        return tuple(ids[path] for path in self.logs.cordoned if path in ids)
+
+    def _is_stray(self, topic_partition: TopicPartition, topic_id: UUID | None) -> bool:
+        """Whether the metadata knows no such replica on this node."""
+        topic = self.image.topics_by_name.get(topic_partition.topic)
+        if topic is None or topic_id not in (None, topic.id):
+            return True
+        state = topic.partitions.get(topic_partition.partition)
+        return state is None or self.node_id not in state.replicas
+
+    def _log_moved(self, topic_partition: TopicPartition, log: PartitionLog) -> None:
+        partition = self.partitions.get(*topic_partition)
+        if partition is not None:
+            partition.use(log)
+
+    def directory_failed(self, failed: DiskFailed) -> None:
+        """A log directory is gone: its partitions go offline, the others go on."""
+        directory = self.logs.fail(failed)
+        if directory is None:
+            return
+        lost = self.partitions.directory_failed(directory)
+        self.journal.error(
+            "log directory offline", directory=directory, reason=failed.cause, partitions=len(lost)
+        )
+        if not self.logs.has_online:
+            self._end(failed)  # as Kafka halts
+            return
+        ids = self._log_dir_ids
+        self._facts.offline_dirs = tuple(
+            directory_id
+            for path, directory_id in ids.items()
+            if self.logs.is_directory_offline(path)
+        )
+        # Replicas are placed without naming their directory: only we know what went with it.
+        told = self._facts.assignment(
+            ReplicaDirectory(ids[directory], one.topic_id, one.topic_partition.partition)
+            for one in lost
+        )
+        if told.replicas:  # what is refused was deleted meanwhile
+            self.link.assign_directories(told, lambda _: None)
+
+
+def _nobody_is_connected(then: Callback) -> None:
+    then()

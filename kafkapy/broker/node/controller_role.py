@@ -1,0 +1,103 @@
+"""What makes a node a controller: the controller machine, and its registration.
+
+    the quorum is won --> lead --> decide events ... --> the quorum is lost --> resign --+
+           ^                                                                             |
+           '-----------------------------------------------------------------------------'
+
+Winning and losing touch the controller alone, as often as it happens. Whether it leads or
+not, a controller registers with whichever is active (KIP-919), to be found by clients.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from kafkapy.broker.config.rules import BrokerConfigRules
+from kafkapy.broker.controller.local import LocalController
+from kafkapy.broker.node.base import NodeBase, Role
+from kafkapy.broker.node.broker_facts import FEATURE_RANGES
+from kafkapy.broker.node.settings import controller_settings
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.seams import Callback, Timer
+from kafkapy.core.time import later
+from kafkapy.kraft.controller.controller import Controller
+from kafkapy.kraft.controller.registration import RegisterController
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.records.metadata import MetadataRecord
+
+if TYPE_CHECKING:
+    from kafkapy.kraft.controller.registration import ControllerRegistered
+
+_RETRY_MS: Final = 50
+
+
+class ControllerRole(Role):
+    """`link` leads to the active controller; it is this one whenever that leads."""
+
+    def __init__(self, base: NodeBase) -> None:
+        super().__init__(base)
+        self.controller = Controller(
+            settings=controller_settings(base.config, base.cluster_id),
+            rules=BrokerConfigRules(base.config),
+            clock=base.clock,
+            rng=base.rng,
+            log=base.quorum,
+        )
+        self.link = LocalController(self)
+        # A broker in the same process puts its own here.
+        self.when_serving: Callable[[Iterable[UUID], Callback], None] = _served_elsewhere
+        self._incarnation_id = base.incarnation_id
+        self._on_registered: Callback | None = None
+        self._timer: Timer | None = None
+        self._is_stopped = False
+
+    def start(self, then: Callback) -> None:
+        """`then` once this controller is registered."""
+        self.quorum.on_lead = self._lead
+        self.quorum.on_resign = self.controller.resign
+        self._on_registered = then
+        self.link.when_active(self._register)
+
+    def stop(self, then: Callback) -> None:
+        """Whoever waits for an answer hears NOT_CONTROLLER."""
+        self._is_stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self.controller.resign()
+        then()
+
+    def _lead(self, image: MetadataImage, bootstrap: Sequence[MetadataRecord]) -> None:
+        if self._is_stopped:
+            return
+        self.controller.lead(image, bootstrap, kraft_version=self.quorum.kraft_version)
+        self.link.activated()
+
+    def _register(self) -> None:
+        if self._is_stopped:
+            return
+        self._timer = None
+        event = RegisterController(
+            self.node_id, self._incarnation_id, self.endpoints.controller, FEATURE_RANGES
+        )
+        self.link.register_controller(event, self._registered)
+
+    def _registered(self, answer: "ControllerRegistered | Refused") -> None:
+        if isinstance(answer, Refused):
+            if self._is_stopped:
+                return
+            # An older metadata version has no registrations of controllers: it does without.
+            if answer.code is not ErrorCode.UNSUPPORTED_VERSION:
+                self.journal.warning("controller registration refused", reason=answer)
+                again = later(self.clock.now(), _RETRY_MS)
+                self._timer = self.clock.call_at(
+                    again, lambda: self.link.when_active(self._register)
+                )
+                return
+        if self._on_registered is not None:
+            registered, self._on_registered = self._on_registered, None
+            registered()
+
+
+def _served_elsewhere(_: Iterable[UUID], then: Callback) -> None:
+    """No partition lives in this process: there is nothing to wait for."""
+    then()

@@ -1,0 +1,174 @@
+"""A broker's life, with a controller that is there when the test says so."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+from kafkapy.broker.node.broker_facts import BrokerFacts
+from kafkapy.broker.node.lifecycle import BrokerState, Lifecycle
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
+from kafkapy.kraft.controller.registration import BrokerRegistered, RegisterBroker
+from kafkapy.testing.shell import Heard
+from tests.coordinator.fakes import FakeClock
+
+INTERVAL_MS = 2000
+SERVES = HeartbeatReply(is_caught_up=True, is_fenced=False, should_shut_down=False)
+FENCED = HeartbeatReply(is_caught_up=True, is_fenced=True, should_shut_down=False)
+GOES = HeartbeatReply(is_caught_up=True, is_fenced=True, should_shut_down=True)
+NOT_CONTROLLER = Refused(ErrorCode.NOT_CONTROLLER)
+
+
+class FakeLink:
+    """Keeps the questions; the test answers."""
+
+    def __init__(self) -> None:
+        self.is_active = True
+        self.waiting: list[Callable[[], None]] = []
+        self.asked: list[tuple[Any, Callable[[Any], None]]] = []
+
+    def when_active(self, then: Callable[[], None]) -> None:
+        if self.is_active:
+            then()
+        else:
+            self.waiting.append(then)
+
+    def register(self, event: RegisterBroker, then: Callable[[Any], None]) -> None:
+        self.asked.append((event, then))
+
+    def beat(self, event: BrokerHeartbeat, then: Callable[[Any], None]) -> None:
+        self.asked.append((event, then))
+
+    def win(self) -> None:
+        self.is_active = True
+        waiting, self.waiting = self.waiting, []
+        for then in waiting:
+            then()
+
+    def answer(self, answer: Any) -> Any:
+        """To the only question there is, which is returned."""
+        ((event, then),) = self.asked
+        self.asked.clear()
+        then(answer)
+        return event
+
+
+class Broker:
+    def __init__(self) -> None:
+        self.link = FakeLink()
+        self.clock = FakeClock()
+        base: Any = SimpleNamespace(
+            node_id=1,
+            cluster_id="cluster",
+            incarnation_id=UUID(int=7),
+            endpoints=SimpleNamespace(broker=()),
+            config=SimpleNamespace(broker_rack=None),
+            image=SimpleNamespace(offset=5),
+        )
+        self.facts = BrokerFacts(base, {"/data": UUID(int=9)}, -1, lambda: ())
+        link: Any = self.link
+        self.lifecycle = Lifecycle(link, self.facts, self.clock, Heard(), INTERVAL_MS)
+        self.told: list[str] = []
+
+    def start(self) -> None:
+        self.lifecycle.start(lambda: self.told.append("registered"))
+
+    def run(self) -> None:
+        """Registered, unfenced, beating."""
+        self.start()
+        self.link.answer(BrokerRegistered(42))
+        self.lifecycle.ready(lambda: self.told.append("running"))
+        self.link.answer(SERVES)
+        assert self.told == ["registered", "running"]
+
+    def leave(self) -> None:
+        self.lifecycle.leave(lambda: self.told.append("gone"))
+
+
+def test_a_broker_registers_once_there_is_a_controller() -> None:
+    broker = Broker()
+    broker.link.is_active = False
+    broker.start()
+    broker.clock.advance(60_000)
+    assert not broker.link.asked
+    broker.link.win()
+    assert isinstance(broker.link.answer(BrokerRegistered(42)), RegisterBroker)
+    assert broker.told == ["registered"]
+    assert broker.facts.epoch == 42
+
+
+def test_a_registration_that_is_refused_is_tried_again() -> None:
+    broker = Broker()
+    broker.start()
+    broker.link.answer(Refused(ErrorCode.DUPLICATE_BROKER_REGISTRATION))
+    assert not broker.link.asked
+    broker.clock.advance(50)
+    broker.link.answer(BrokerRegistered(42))
+    assert broker.told == ["registered"]
+
+
+def test_a_fenced_broker_asks_again_soon_and_one_that_runs_at_its_interval() -> None:
+    broker = Broker()
+    broker.start()
+    broker.link.answer(BrokerRegistered(42))
+    broker.lifecycle.ready(lambda: broker.told.append("running"))
+    broker.link.answer(FENCED)
+    broker.clock.advance(50)
+    beat = broker.link.answer(SERVES)
+    assert (beat.epoch, beat.metadata_offset, beat.wants_fence) == (42, 5, False)
+    assert broker.lifecycle.state is BrokerState.RUNNING
+    broker.clock.advance(INTERVAL_MS - 1)
+    assert not broker.link.asked
+    broker.clock.advance(1)
+    broker.link.answer(SERVES)
+
+
+def test_controllers_come_and_go_and_the_broker_keeps_its_epoch() -> None:
+    broker = Broker()
+    broker.run()
+    for _ in range(3):
+        broker.clock.advance(INTERVAL_MS)
+        broker.link.is_active = False
+        broker.link.answer(NOT_CONTROLLER)
+        broker.clock.advance(60_000)
+        assert not broker.link.asked, "nobody is there to be asked"
+        broker.link.win()
+        assert broker.link.answer(SERVES).epoch == 42
+    assert broker.told == ["registered", "running"]
+
+
+def test_leaving_goes_on_until_everything_is_handed_over() -> None:
+    broker = Broker()
+    broker.run()
+    broker.leave()
+    for wait_ms in (4, 8, 16, 32, 50, 50):
+        assert broker.link.answer(SERVES).wants_shutdown
+        broker.clock.advance(wait_ms)
+    broker.link.answer(GOES)
+    assert broker.told[-1] == "gone"
+    broker.clock.advance(60_000)
+    assert not broker.link.asked
+
+
+def test_a_broker_that_leaves_waits_for_the_next_controller() -> None:
+    broker = Broker()
+    broker.run()
+    broker.link.is_active = False
+    broker.leave()
+    broker.link.answer(NOT_CONTROLLER)
+    broker.clock.advance(50)
+    assert "gone" not in broker.told
+    broker.link.win()
+    broker.link.answer(GOES)
+    assert broker.told[-1] == "gone"
+
+
+def test_one_that_has_not_registered_has_nothing_to_hand_over() -> None:
+    broker = Broker()
+    broker.link.is_active = False
+    broker.start()
+    broker.leave()
+    assert broker.told == ["gone"]
+    broker.link.win()
+    assert not broker.link.asked
