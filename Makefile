@@ -24,12 +24,14 @@ help:
 	@echo "make check          ruff, mypy --strict, import contracts, references to pages and files"
 	@echo "make compat         real clients against Apache Kafka and kafkapy; docs/COMPAT.md"
 	@echo "make bench          side by side with Apache Kafka (bench-quick: the short form)"
+	@echo "make bench-publish  a whole run becomes the committed results, once a release"
 	@echo "make soak MINUTES=n steady load for that long: is memory flat?"
 	@echo "make sim SEED=n     one seeded run of the simulated cluster"
 	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
 	@echo "make spark-batch    Spark reads from kafkapy; also spark-stream, spark-exactly-once, spark-lag,"
 	@echo "                    spark-headers ... (spark_examples/README.md); BOOTSTRAP=host:port"
 	@echo "make oracle-start   Apache Kafka on 127.0.0.1:19092 (oracle-stop ends it)"
+	@echo "make TARGET PYTHON=python3.13   with that Python, in an environment of its own"
 	@echo "make parts          what this machine can run, and what it cannot and why"
 
 $(VENV)/.python:
