@@ -1,21 +1,22 @@
-"""Replay a shard's partition, a bounded slice at a time.
+"""Replay a shard's partition, as the steps of a job.
 
-The loop serves everybody else between two slices, so a large partition delays nobody but
-its own groups. `Progress` is what the node shows meanwhile.
+The loop serves everybody else between two slices (core/jobs.py), so a large partition
+delays nobody but its own groups. `Progress` is what the node shows meanwhile.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from kafkapy.coordinator import batches
 from kafkapy.coordinator.shard_log import RecordCodec, ShardLog
 from kafkapy.core.data import dataclass
+from kafkapy.core.jobs import Steps
 
 Rec = TypeVar("Rec")
 
 READ_BYTES: Final = 1024 * 1024
-# About 20 us a record to walk, decode and apply: a slice stays around 2 ms.
-RECORDS_PER_SLICE: Final = 100
+# To walk, decode and apply a record.
+RECORD_COST_US: Final = 20
 
 
 @dataclass(slots=True)
@@ -30,11 +31,10 @@ class Progress:
 
 def replay(
     log: ShardLog, codec: RecordCodec[Rec], apply: Callable[[Any], None], progress: Progress
-) -> Iterator[None]:
-    """Apply everything up to the log's end; yields where the loop may do other things."""
+) -> Steps:
+    """Apply everything up to the log's end."""
     progress.offset = log.start_offset
     progress.end_offset = log.end_offset
-    left = RECORDS_PER_SLICE
     while progress.offset < log.end_offset:
         progress.end_offset = log.end_offset
         data = log.read(progress.offset, READ_BYTES)
@@ -46,9 +46,6 @@ def replay(
                 progress.records += 1
             elif found.is_unknown:
                 progress.unknown += 1
-            left -= 1
-            if left == 0:
-                left = RECORDS_PER_SLICE
-                yield
+            yield RECORD_COST_US
         if progress.offset == before:
             return  # compaction left nothing from here to the end

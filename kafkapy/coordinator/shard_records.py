@@ -4,7 +4,7 @@ records of a step --> one batch --> ShardLog.append          Refused --> append_
 replay            <-- records   <-- ShardLog.read
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from kafkapy.coordinator import batches
@@ -13,6 +13,7 @@ from kafkapy.coordinator.loader import Progress, replay
 from kafkapy.coordinator.shard_log import RecordCodec, ShardLog
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.jobs import Steps
 from kafkapy.core.seams import Clock
 from kafkapy.core.step import TransactionEnded
 from kafkapy.protocol.batch import Codec
@@ -46,7 +47,7 @@ class ShardRecords(Generic[Rec]):
     def end_offset(self) -> int:
         return self._log.end_offset
 
-    def replay(self, apply: Callable[[Any], None]) -> Iterator[None]:
+    def replay(self, apply: Callable[[Any], None]) -> Steps:
         return replay(self._log, self._codec, apply, self.progress)
 
     def append(self, records: Sequence[Rec]) -> int:

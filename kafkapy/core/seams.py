@@ -31,7 +31,7 @@ class Clock(Protocol):
     def call_at(self, when: Instant, then: Callback) -> Timer: ...
 
     def call_soon(self, then: Callback) -> None:
-        """Run `then` after what is ready now: long work yields between its slices so."""
+        """Run `then` after what is ready now: jobs.py yields so between slices."""
 
 
 class FileSlice(Protocol):

@@ -19,6 +19,7 @@ from dataclasses import field
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
+from kafkapy.core.jobs import Job
 from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
 from kafkapy.core.time import NEVER
 from kafkapy.kraft.image.difference import difference
@@ -51,7 +52,6 @@ from kafkapy.kraft.quorum.state_file import QUORUM_STATE, read_quorum_state, ren
 from kafkapy.kraft.quorum.voter_history import VoterHistory
 from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet
 from kafkapy.kraft.records.metadata import FeatureLevelRecord, MetadataRecord
-from kafkapy.kraft.slices import Slices
 from kafkapy.kraft.storage.adoption import METADATA_DIRECTORY
 from kafkapy.kraft.storage.bootstrap import read_bootstrap
 from kafkapy.runtime.record_log import Committed
@@ -127,7 +127,7 @@ class MetadataQuorum:
         self._is_closed = False
         self._is_carrying_out = False
         self._metadata_version = 0
-        self._slices: Slices | None = None
+        self._loading: Job | None = None
         self._timer: Timer | None = None
         self._loaded: Callable[[], None] | None = None
 
@@ -207,15 +207,16 @@ class MetadataQuorum:
                 self._quorum.begin(stored, self._history.voters, now)
                 self._carry_out()
 
-        self._slices = Slices(self._clock, loading.steps(), scanned)
+        self._loading = Job(self._clock, loading.steps(scanned))
+        self._loading.start()
 
     def close(self, then: Flushed) -> None:
         """Stop taking part; the log is flushed and closed."""
         if self._is_closed:
             then(None)
             return
-        if self._slices is not None:
-            self._slices.stop()
+        if self._loading is not None:
+            self._loading.stop()
         self._quorum.shut_down(self._clock.now())
         self._carry_out()
         self._stop()
@@ -473,7 +474,8 @@ class MetadataQuorum:
             self._quorum.log_flushed(self.log.end_offset, now)
             self._carry_out()
 
-        self._slices = Slices(self._clock, loading.steps(), loaded)
+        self._loading = Job(self._clock, loading.steps(loaded))
+        self._loading.start()
 
     # -- failing -----------------------------------------------------------------------
 

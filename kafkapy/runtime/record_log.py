@@ -5,10 +5,11 @@ the controller one over the metadata quorum (kraft/controller/controller.py). Er
 the words of the machine's clients.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from kafkapy.core.errors import ErrorCode
+from kafkapy.core.jobs import Steps
 
 Committed = Callable[[ErrorCode | None], None]
 
@@ -20,8 +21,8 @@ class RecordLog(Protocol[Rec]):
     def end_offset(self) -> int:
         """Where the log ends: when it is replayed, all below counts once it is committed."""
 
-    def replay(self, apply: Callable[[Any], None]) -> Iterator[None]:
-        """`apply` every record there is, in order; yields where the loop may do other things.
+    def replay(self, apply: Callable[[Any], None]) -> Steps:
+        """`apply` every record there is, in order, as the steps of a job.
 
         Corrupt where the bytes cannot be read.
         """

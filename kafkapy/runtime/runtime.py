@@ -21,13 +21,14 @@ The rule, for the controller and for every shard of groups and of transactions:
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import field
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
+from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Clock, Timer
 from kafkapy.core.step import Loaded, Machine, Step, TimerFired
 from kafkapy.core.time import NEVER, Instant, later
@@ -102,24 +103,21 @@ class Runtime(Generic[Rec, Reply]):
         self._committed_to = -1
         self._is_appending = False
         self._impatience: Timer | None = None
+        self._loading: Job | None = None
 
     # Loading
 
     def load(self) -> None:
         """Replay the log in slices of the loop; ACTIVE when its end is reached and
         everything up to there is committed."""
-        self._load_slice(self._log.replay(self.machine.apply))
+        self._loading = Job(self._clock, self._load())
+        self._loading.start()
 
-    def _load_slice(self, rest: Iterator[None]) -> None:
-        if self.state is not State.LOADING:
-            return
+    def _load(self) -> Steps:
         try:
-            is_more = next(rest, self) is None
+            yield from self._log.replay(self.machine.apply)
         except Corrupt as error:
             self.close(why=str(error))
-            return
-        if is_more:
-            self._clock.call_soon(lambda: self._load_slice(rest))
             return
         # A new leader may hold what the old one never committed. It will be committed here,
         # but if we fell before, nobody must have been told of it.
@@ -180,6 +178,8 @@ class Runtime(Generic[Rec, Reply]):
             return
         self.state = State.CLOSED
         self.timers.clear_all()
+        if self._loading is not None:
+            self._loading.stop()
         if self._impatience is not None:
             self._impatience.cancel()
             self._impatience = None

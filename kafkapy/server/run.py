@@ -94,7 +94,7 @@ async def serve(
                 # at it once more would hold up the first request.)
                 gc.freeze()
                 gc.enable()
-                nursery.start_soon(warm_up)
+                warm_up(shell.clock)
                 nursery.start_soon(shell.close_idle_connections)
                 await _until_told_to_stop(stop, lambda: told(shell.serving()))
                 await shell.stop()

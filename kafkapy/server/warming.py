@@ -5,16 +5,15 @@ first request of an API would wait for them, some for tens of milliseconds. Betw
 pieces here is a pause, in which requests are served; who comes earlier imports for himself.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
-import trio
-
 from kafkapy.broker.requests.apis import find_api
+from kafkapy.core.jobs import Job, Pause, Steps
+from kafkapy.core.seams import Clock
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.messages import warm
 
-_PAUSE_SECONDS: Final = 0.02
+_PAUSE: Final = Pause(20)
 
 # What a producer and a consumer use, in the order of their lives. The versions are those
 # of librdkafka 2.16 and of the Java clients 4.3, where they differ. Produce has a decoder
@@ -37,16 +36,16 @@ COMMON: Final[tuple[tuple[ApiKey, tuple[int, ...]], ...]] = (
 )
 
 
-async def warm_up() -> None:
-    for _ in _pieces():
-        await trio.sleep(_PAUSE_SECONDS)
+def warm_up(clock: Clock) -> None:
+    Job(clock, _pieces()).start_soon()
 
 
-def _pieces() -> Iterator[None]:
+def _pieces() -> Steps:
     for key, versions in COMMON:
         api = find_api(key, is_controller=False)
         assert api is not None, key
         _ = api.handle
-        yield
+        yield _PAUSE
         for version in versions:
-            yield from warm(key, version)
+            for _ in warm(key, version):
+                yield _PAUSE

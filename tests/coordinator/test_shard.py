@@ -3,16 +3,19 @@ from typing import Any
 
 import pytest
 
-from kafkapy.coordinator.loader import RECORDS_PER_SLICE
+from kafkapy.coordinator.loader import RECORD_COST_US
 from kafkapy.coordinator.shard import Shard
 from kafkapy.coordinator.shard_records import ShardSettings
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
+from kafkapy.core.jobs import SLICE_US
 from kafkapy.core.step import Step, Transactional, TransactionEnded
 from kafkapy.core.time import Instant
 from kafkapy.protocol.batch import Codec, read_header, records
 from kafkapy.runtime.runtime import TIMER_RETRY_MS, State
 from tests.coordinator.fakes import EchoMachine, FakeClock, MemoryLog, TextCodec
+
+RECORDS_PER_SLICE = SLICE_US // RECORD_COST_US
 
 
 class Asker:

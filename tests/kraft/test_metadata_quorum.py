@@ -6,7 +6,9 @@ import contextlib
 import pytest
 
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.jobs import SLICE_US
 from kafkapy.kraft.log.metadata_log import MetadataLog
+from kafkapy.kraft.log.replay import RECORD_COST_US
 from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.log.snapshotting import LONG_REPLAY_BYTES, SETTLE_MS, SnapshotSettings
 from kafkapy.kraft.quorum.messages import FetchRequest, VoteRequest, VoteResponse
@@ -22,7 +24,6 @@ from kafkapy.kraft.records.metadata import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from kafkapy.kraft.slices import RECORDS_PER_SLICE
 from kafkapy.kraft.uuids import new_uuid
 from kafkapy.sim.world.rng import SimRng
 from tests.kraft import fixtures
@@ -236,7 +237,7 @@ def test_a_long_log_is_replayed_in_slices() -> None:
     assert not again.quorum.is_loaded
     calls = world.clock.calls
     world.clock.settle()
-    assert RECORDS_PER_SLICE <= 1000, "so every batch of those is a slice"
+    assert SLICE_US <= 1000 * RECORD_COST_US, "so every batch of those is a slice"
     assert world.clock.calls - calls >= 10
     assert again.quorum.is_active
     assert len(again.deltas) == 1

@@ -4,12 +4,13 @@ What a shard makes of it (batches, a coordinator's errors, replay of a partition
 tests/coordinator/test_shard.py, the controller's in tests/kraft/controller/test_controller.py.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
+from kafkapy.core.jobs import SLICE_US, Steps
 from kafkapy.core.step import Loaded, Step
 from kafkapy.core.time import Instant
 from kafkapy.runtime.record_log import Committed
@@ -37,12 +38,12 @@ class HandLog:
     def end_offset(self) -> int:
         return len(self.records)
 
-    def replay(self, apply: Callable[[Any], None]) -> Iterator[None]:
+    def replay(self, apply: Callable[[Any], None]) -> Steps:
         for record in self.records:
             if record == "unreadable":
                 raise Corrupt(record)
             apply(record)
-            yield
+            yield SLICE_US
 
     def append(self, records: Sequence[Any]) -> int:
         if self.refusal is not None:

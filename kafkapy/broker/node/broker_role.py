@@ -152,7 +152,7 @@ class BrokerRole(Role):
         self._exactly_once.start()
         self._follows = True
         self.logs.start()
-        self.lifecycle.ready(then)
+        self.lifecycle.ready(lambda: self.partitions.when_followed(then))
 
     # --- stop ---
 

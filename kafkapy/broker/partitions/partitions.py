@@ -21,17 +21,17 @@ from uuid import UUID
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.core.seams import Clock
+from kafkapy.core.jobs import Job, Steps
+from kafkapy.core.seams import Callback, Clock
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import Topic
 from kafkapy.log.config import LogConfig
 from kafkapy.log.directories.all_logs import AllLogs
 
-# What is done of the backlog in one go, and what its steps cost: about 10 us each.
-_SLICE_COST: Final = 400
-_FILES_COST: Final = 80
-_ROLE_COST: Final = 2
+# What the steps of the backlog cost: files made or put aside, a role changed.
+_FILES_COST_US: Final = 800
+_ROLE_COST_US: Final = 20
 
 
 class Partitions:
@@ -60,7 +60,7 @@ class Partitions:
         self.on_followed: Callable[[UUID], None] = _nobody_listens
         # Steps in the order of the metadata; each returns what it cost.
         self._backlog: deque[Callable[[], int]] = deque()
-        self._is_working = False
+        self._work: Job | None = None
         self._pending: dict[UUID, int] = {}  # topic -> how often it is in the backlog
 
     @property
@@ -122,9 +122,9 @@ class Partitions:
             self._backlog.extend([partial(self._follow_newest, topic_id, one) for one in touched])
             self._backlog.append(partial(self._followed, topic_id))
             self._pending[topic_id] = self._pending.get(topic_id, 0) + 1
-        if not self._is_working:
-            self._is_working = True
-            self._work()
+        if self._work is None or self._work.is_over:
+            self._work = Job(self._clock, self._work_off())
+            self._work.start()
 
     def follow_all(self) -> None:
         """At start: every partition of the image that lives here."""
@@ -136,18 +136,25 @@ class Partitions:
         """Whether all partitions of a topic are what the metadata says."""
         return topic_id in self._image.topics_by_id and topic_id not in self._pending
 
+    def when_followed(self, then: Callback) -> None:
+        """`then` once this node is what the metadata says by now."""
+
+        def told() -> int:
+            then()
+            return 0
+
+        if self._backlog:
+            self._backlog.append(told)
+        else:
+            then()
+
     def close(self) -> None:
         """What is still to be done is done by the next start."""
         self._backlog.clear()
 
-    def _work(self) -> None:
-        left = _SLICE_COST
+    def _work_off(self) -> Steps:
         while self._backlog:
-            if left <= 0:
-                self._clock.call_soon(self._work)
-                return
-            left -= self._backlog.popleft()()
-        self._is_working = False
+            yield self._backlog.popleft()()
 
     def _follow_newest(self, topic_id: UUID, index: int) -> int:
         """As the metadata has it by now: the topic may have gone meanwhile."""
@@ -156,7 +163,7 @@ class Partitions:
             return 0
         is_known = (topic.name, index) in self._by_name
         self._follow_partition(topic, index)
-        return _ROLE_COST if is_known else _FILES_COST
+        return _ROLE_COST_US if is_known else _FILES_COST_US
 
     def _followed(self, topic_id: UUID) -> int:
         self._pending[topic_id] -= 1
@@ -224,7 +231,7 @@ class Partitions:
     def _put_aside(self, topic_partition: TopicPartition) -> int:
         with suppress(DiskFailed):  # the directory has gone offline and says so itself
             self._logs.delete(topic_partition)
-        return _FILES_COST
+        return _FILES_COST_US
 
     def directory_failed(self, directory: str) -> list[Partition]:
         """Everything in `directory` is gone until the node restarts with a good disk."""

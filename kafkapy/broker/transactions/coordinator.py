@@ -21,6 +21,7 @@ from kafkapy.coordinator.shard import Shard
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
+from kafkapy.core.jobs import SLICE_US, WAITING, Job, Steps
 from kafkapy.core.seams import Clock, Timer
 from kafkapy.core.time import later
 from kafkapy.runtime.runtime import State, Then
@@ -232,8 +233,19 @@ class TransactionCoordinator:
             self._forget_in(shard)
 
     def _forget_in(self, shard: Shard[Fact, Reply]) -> None:
-        def forgotten(reply: Reply | Refused) -> None:
-            if isinstance(reply, ExpiredForgotten) and reply.has_more:
-                self._clock.call_soon(lambda: self._forget_in(shard))
+        """Some at a time, the next when those are gone."""
+        has_more = True
 
-        shard.submit(ForgetExpired(), forgotten)
+        def forgotten(reply: Reply | Refused) -> None:
+            nonlocal has_more
+            has_more = isinstance(reply, ExpiredForgotten) and reply.has_more
+            job.resume()
+
+        def steps() -> Steps:
+            while has_more:
+                shard.submit(ForgetExpired(), forgotten)
+                yield WAITING
+                yield SLICE_US
+
+        job = Job(self._clock, steps())
+        job.start()

@@ -8,10 +8,11 @@ uncommitted records are in it. An append that fails means that this node leads n
 everybody who waits gets NOT_CONTROLLER and the image is dropped.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.jobs import Steps
 from kafkapy.core.seams import Clock, Rng
 from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.machine import ControllerMachine, Event
@@ -117,9 +118,9 @@ class _MetadataRecords:
         self._log = log
         self._lost = lost
 
-    def replay(self, apply: Callable[[Fact], None]) -> Iterator[None]:
+    def replay(self, apply: Callable[[Fact], None]) -> Steps:
         """The quorum has: the image that the machine begins with is what it came to."""
-        return iter(())
+        yield from ()
 
     def append(self, records: Sequence[Any]) -> int:
         try:

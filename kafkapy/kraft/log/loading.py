@@ -6,13 +6,13 @@ much of the log is committed. All of it goes in steps, so that a large image doe
 up the loop.
 """
 
-from collections.abc import Iterator
-
 from kafkapy.core.errors import Corrupt
-from kafkapy.core.seams import Journal
+from kafkapy.core.jobs import Steps
+from kafkapy.core.seams import Callback, Journal
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.metadata_log import MetadataLog
+from kafkapy.kraft.log.replay import RECORD_COST_US
 from kafkapy.kraft.log.snapshot_file import (
     BOOTSTRAP_SNAPSHOT,
     SnapshotBatch,
@@ -35,15 +35,16 @@ class Loading:
         self._history = history
         self._journal = journal
 
-    def steps(self) -> Iterator[int]:
-        """See `Slices`."""
+    def steps(self, then: Callback) -> Steps:
+        """The work of a job, at whose end is `then`."""
         yield from self._newest_snapshot()
         for found in self._log.control_batches(max(self.next_offset, self._log.start_offset)):
             for offset, record in found:
                 self._history.note(offset, record)
-            yield 1
+            yield RECORD_COST_US
+        then()
 
-    def _newest_snapshot(self) -> Iterator[int]:
+    def _newest_snapshot(self) -> Steps:
         for snapshot in reversed(self._log.snapshots.ids):
             if snapshot.end_offset < self._log.start_offset:
                 break
@@ -52,7 +53,7 @@ class Loading:
                 for batch in read_snapshot(self._log.snapshots.open(snapshot)):
                     fold(image, delta, snapshot, batch)
                     batches.append(batch._replace(records=()))
-                    yield len(batch.records)
+                    yield max(len(batch.records), 1) * RECORD_COST_US
             except Corrupt as problem:
                 if self._journal is not None:
                     self._journal.error("metadata snapshot corrupt", problem=str(problem))

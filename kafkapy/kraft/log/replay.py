@@ -3,22 +3,25 @@
     log:  ... | batch | batch | batch |   uncommitted
                       ^ next_offset   ^ high watermark
 
-Nothing here may hold up the loop for long: after some records the rest waits for its next
-turn (`Clock.call_soon`). Batches that this node appended itself are still at hand as
-objects and are not decoded again. Subscribers hear of every batch that changed something,
-and of everything that was there at the start as one delta.
+Nothing here may hold up the loop for long: it is a job (core/jobs.py). Batches that this
+node appended itself are still at hand as objects and are not decoded again. Subscribers
+hear of every batch that changed something, and of everything that was there at the start
+as one delta.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Clock
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.metadata_log import Batch, MetadataLog
 from kafkapy.kraft.records.metadata import MetadataRecord
-from kafkapy.kraft.slices import RECORDS_PER_SLICE
+
+# Read, decoded and applied.
+RECORD_COST_US: Final = 10
 
 OnDelta = Callable[[MetadataImage, Delta], None]
 
@@ -50,7 +53,7 @@ class Replay:
         self._upper = 0
         self._delta = Delta()
         self._reader: Iterator[Batch] = iter(())
-        self._is_running = False
+        self._job: Job | None = None
         self._is_stopped = False
 
     def subscribe(self, on_delta: OnDelta) -> None:
@@ -76,24 +79,21 @@ class Replay:
     def advance(self, high_watermark: int) -> None:
         """Everything before `high_watermark` is committed."""
         self._upper = max(self._upper, high_watermark)
-        if not self._is_running:
-            self._is_running = True
-            self._run()
+        if not self._is_stopped and (self._job is None or self._job.is_over):
+            self._job = Job(self._clock, self._catch_up())
+            self._job.start()
 
     def stop(self) -> None:
         self._is_stopped = True
+        if self._job is not None:
+            self._job.stop()
 
-    def _run(self) -> None:
-        left = RECORDS_PER_SLICE
-        while self.next_offset < self._upper and left > 0 and not self._is_stopped:
-            left -= self._apply_next()
-        if self._is_stopped:
-            return
-        if self.next_offset < self._upper:
-            self._clock.call_soon(self._run)
-            return
-        self._is_running = False
-        if not self.is_loaded:
+    def _catch_up(self) -> Steps:
+        while True:
+            while self.next_offset < self._upper:
+                yield self._apply_next() * RECORD_COST_US
+            if self.is_loaded:
+                return
             self.is_loaded = True
             self._publish()
             self._applied(self.next_offset, 0)

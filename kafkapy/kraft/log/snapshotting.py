@@ -4,7 +4,7 @@ Due after so many bytes of records or so much time with any, never inside a meta
 transaction; and (ours) a while after a start that had to replay a lot, so that the next one
 need not: with ten thousand partitions every restart leaves twenty thousand records.
 
-It is written from a copy of the image, a batch a turn of the loop; the image itself moves on
+It is written from a copy of the image, by a job (core/jobs.py); the image itself moves on
 meanwhile. formats/metadata 4; KIP-630, KIP-876.
 """
 
@@ -13,6 +13,7 @@ from typing import Final
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import DiskFailed
+from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Callback, Clock
 from kafkapy.core.time import later
 from kafkapy.kraft.image.as_records import records_of
@@ -23,6 +24,8 @@ from kafkapy.kraft.quorum.voters import VoterSet
 
 # About half a second of replaying.
 LONG_REPLAY_BYTES: Final = 1024 * 1024
+# Encoded, framed and written.
+_BYTES_A_US: Final = 5
 # A start has better things to do first.
 SETTLE_MS: Final = 10_000
 
@@ -56,7 +59,7 @@ class Snapshotting:
         self._last = clock.now()
         self._is_ripe = False
         self._unfinished: UnfinishedSnapshot | None = None
-        self._batches: Iterator[bytes] = iter(())
+        self._job: Job | None = None
 
     def applied(self, size: int) -> None:
         self._new_bytes += size
@@ -90,8 +93,8 @@ class Snapshotting:
         self._is_ripe = False
         if snapshot in self._snapshots.ids:
             return
-        self._unfinished = self._snapshots.create(snapshot)
-        self._batches = snapshot_batches(
+        unfinished = self._unfinished = self._snapshots.create(snapshot)
+        batches = snapshot_batches(
             records_of(image.copy()),
             epoch=image.epoch,
             metadata_version=image.metadata_version,
@@ -100,24 +103,22 @@ class Snapshotting:
             kraft_version=kraft_version,
             voters=voters,
         )
-        self._write_some()
+        self._job = Job(self._clock, self._write(unfinished, batches))
+        self._job.start()
 
     def abandon(self) -> None:
         """The node stops, or a newer snapshot came from the leader."""
         if self._unfinished is not None:
             unfinished, self._unfinished = self._unfinished, None
+            if self._job is not None:
+                self._job.stop()
             unfinished.abandon()
 
-    def _write_some(self) -> None:
-        unfinished = self._unfinished
-        if unfinished is None:
-            return
-        batch = next(self._batches, None)
+    def _write(self, unfinished: UnfinishedSnapshot, batches: Iterator[bytes]) -> Steps:
         try:
-            if batch is not None:
+            for batch in batches:
                 unfinished.append(batch)
-                self._clock.call_soon(self._write_some)
-                return
+                yield len(batch) // _BYTES_A_US
         except DiskFailed as failure:
             self._unfinished = None
             self._finished(unfinished.id, failure)

@@ -1,31 +1,36 @@
-"""The log cleaner: compaction of one log directory's partitions, in slices on the loop.
+"""The log cleaner: compaction of one log directory's partitions.
 
     tick --> choose the filthiest log --> round --slice, slice, slice--> checkpoint
       ^                                                                      |
       +-------------- none is due: wait for the next tick <------------------+
 
-A slice does some 64 KiB worth of work (about a millisecond), then lets the loop run what
-is ready. `cleaner-offset-checkpoint` holds where each log's dirty part begins; it is
-written after each round and whenever an offset in it is no longer true.
+A round is a job (core/jobs.py): requests are served between its slices.
+`cleaner-offset-checkpoint` holds where each log's dirty part begins; it is written after
+each round and whenever an offset in it is no longer true.
 
 There is one cleaner per log directory, so a disk that fails stops only its own.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from typing import Final
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.ids import TopicPartition
-from kafkapy.core.seams import Callback, Clock, Disk
-from kafkapy.core.time import Instant, later
+from kafkapy.core.jobs import WAITING, Job, Pause, Steps
+from kafkapy.core.seams import Clock, Disk
+from kafkapy.core.time import Instant
 from kafkapy.log.cleaning.candidates import Candidate, assess, filthiest
 from kafkapy.log.cleaning.offset_map import OffsetMap
-from kafkapy.log.cleaning.round import Aborted, CleanableLog, CleaningRound, Steps
+from kafkapy.log.cleaning.round import Aborted, CleanableLog, CleaningRound
 from kafkapy.log.directories.checkpoints import encode_offsets, read_offsets
 from kafkapy.log.names import CLEANER_CHECKPOINT
 
-SLICE_COST: Final = 64 * 1024
+# What a microsecond does: the keys of short records cost more, by round.py's count of bytes.
+BYTES_A_US: Final = 64
+# log.cleaner.io.max.bytes.per.second is kept from one such amount to the next.
+_PACED_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +83,7 @@ class Cleaner:
         self._checkpoint: dict[TopicPartition, int] | None = None
         self._paused: set[TopicPartition] = set()
         self._round: CleaningRound | None = None
-        self._steps: Steps | None = None
-        self._waiting: Steps | None = None
-        self._slicing: Steps | None = None
+        self._job: Job | None = None
         self._is_stopped = False
 
     # -- what others ask
@@ -149,27 +152,17 @@ class Cleaner:
         settings = self.settings
         offsets = OffsetMap(settings.dedupe_buffer_size, settings.dedupe_buffer_load_factor)
 
-        def resume() -> None:
-            if self._waiting is steps:
-                self._waiting = None
-                self._clock.call_soon(run_slice)
-
-        def run_slice() -> None:
-            # A round that was ended may still have a slice coming.
-            if self._steps is steps and self._waiting is None:
-                self._run_slice(steps, run_slice)
-
-        self._round = CleaningRound(
+        work = self._round = CleaningRound(
             self._disk,
             candidate.log,
             candidate.first_dirty_offset,
             candidate.first_uncleanable_offset,
             offsets,
             now,
-            resume,
+            lambda: job.resume(),
         )
-        steps = self._steps = self._run_round(self._round, candidate, offsets)
-        self._clock.call_soon(run_slice)
+        job = self._job = Job(self._clock, self._run(work, candidate, offsets))
+        job.start_soon()
 
     def _candidates(self, now: Instant) -> list[Candidate]:
         candidates = []
@@ -187,9 +180,45 @@ class Cleaner:
                     self.uncleanable[topic_partition] = error
         return candidates
 
-    def _run_round(self, work: CleaningRound, candidate: Candidate, offsets: OffsetMap) -> Steps:
-        began = self._clock.now()
-        yield from work.run()
+    def _run(self, work: CleaningRound, candidate: Candidate, offsets: OffsetMap) -> Steps:
+        has_finished, began = False, self._clock.now()
+        try:
+            yield from self._paced(work)
+            self._note(work, candidate, offsets, began)
+            has_finished = True
+        except Aborted:
+            pass
+        except Corrupt as error:
+            if self._round is work:
+                self.uncleanable[work.log.topic_partition] = error
+        except DiskFailed as error:
+            self._fail(error)
+        # On to the next log, unless that would be the same one with the same result.
+        if self._round is work:
+            self._round = self._job = None
+            if has_finished and work.has_advanced:
+                self.tick()
+
+    def _paced(self, work: CleaningRound) -> Steps:
+        unpaid = unpaced = 0
+        with closing(work.run()) as steps:
+            for cost in steps:
+                if cost is None:
+                    yield WAITING
+                    continue
+                unpaid += cost
+                yield unpaid // BYTES_A_US
+                unpaid %= BYTES_A_US
+                unpaced += cost
+                if unpaced >= _PACED_BYTES:
+                    pause_ms = int(unpaced * 1000 / self.settings.io_max_bytes_per_second)
+                    unpaced = 0
+                    if pause_ms:
+                        yield Pause(pause_ms)
+
+    def _note(
+        self, work: CleaningRound, candidate: Candidate, offsets: OffsetMap, began: Instant
+    ) -> None:
         topic_partition = work.log.topic_partition
         self._remember(topic_partition, work.end_offset)
         self._finished(
@@ -204,57 +233,16 @@ class Cleaner:
             )
         )
 
-    def _run_slice(self, steps: Steps, run_slice: Callback) -> None:
-        """Work until the slice is full; then let others run."""
-        cost = 0
-        self._slicing = steps
-        try:
-            while cost < SLICE_COST:
-                step = next(steps)
-                if step is None:
-                    self._waiting = steps
-                    return
-                cost += step
-        except (StopIteration, Aborted) as end:
-            if self._steps is steps:
-                self._round_ended(has_finished=isinstance(end, StopIteration))
-        except Corrupt as error:
-            if self._round is not None and self._steps is steps:
-                self.uncleanable[self._round.log.topic_partition] = error
-                self._round_ended(has_finished=False)
-        except DiskFailed as error:
-            self._fail(error)
-        else:
-            self._schedule(cost, run_slice)
-        finally:
-            self._slicing = None
-
-    def _round_ended(self, *, has_finished: bool) -> None:
-        """On to the next log, unless that would be the same one with the same result."""
-        work, self._round, self._steps = self._round, None, None
-        if has_finished and work is not None and work.has_advanced:
-            self.tick()
-
-    def _schedule(self, cost: int, run_slice: Callback) -> None:
-        pause_ms = int(cost * 1000 / self.settings.io_max_bytes_per_second)
-        if pause_ms:
-            self._clock.call_at(later(self._clock.now(), pause_ms), run_slice)
-        else:
-            self._clock.call_soon(run_slice)
-
     def _end(self) -> None:
-        steps, work = self._steps, self._round
-        self._round = self._steps = self._waiting = None
-        if steps is None or work is None:
-            return
-        if self._slicing is steps:
-            work.abort()  # asked from within its own slice: it ends at its next step
-        else:
-            steps.close()  # removes the files of the unfinished group
+        job, work = self._job, self._round
+        self._round = self._job = None
+        if job is not None and work is not None:
+            work.abort()  # if it is asked from within its own step, that ends here
+            job.stop()
 
     def _fail(self, error: DiskFailed) -> None:
         self._is_stopped = True
-        self._round = self._steps = None
+        self._round = self._job = None
         self._failed(error)
 
     # -- the checkpoint

@@ -3,14 +3,13 @@
     load    every directory's logs; strays put aside, interrupted moves taken up again
     create  in the directory with the fewest logs (or the one that was asked for)
     move    a copy in another directory catches up, then takes over
-    tick    retention, checkpoints, expiry of producers, cleaning: in slices between requests
+    tick    retention, checkpoints, expiry of producers, cleaning: jobs (core/jobs.py)
     fail    a directory goes offline with all in it; the others go on
 
 There is one log of a partition in use on a node, and at most one future copy of it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
 from uuid import UUID
 
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
@@ -26,8 +25,6 @@ from kafkapy.log.names import DirectoryKind
 from kafkapy.log.partition_log import PartitionLog
 
 __all__ = ["AllLogs", "DirectorySettings"]
-
-_LOGS_PER_LOADING_SLICE: Final = 100
 
 IsStray = Callable[[TopicPartition, UUID | None], bool]
 Moved = Callable[[TopicPartition, PartitionLog], None]
@@ -88,21 +85,12 @@ class AllLogs:
     def load(self, config_for: Callable[[str], LogConfig], is_stray: IsStray) -> None:
         """Open all logs. `is_stray(topic partition, topic id)`: the metadata knows no such
         replica here; its directory is put aside, not deleted."""
-        for _ in self.load_slices(config_for, is_stray):
-            pass
-
-    def load_slices(
-        self, config_for: Callable[[str], LogConfig], is_stray: IsStray
-    ) -> Iterator[None]:
-        """As `load`, yielding after every hundred logs."""
         began = self._clock.now()
         count = 0
         for directory in self._online():
             try:
                 for _ in directory.load(config_for):
                     count += 1
-                    if count % _LOGS_PER_LOADING_SLICE == 0:
-                        yield
             except DiskFailed as error:
                 self.on_failed(error)
         self._put_strays_aside(is_stray)

@@ -95,7 +95,7 @@ class LogDirectory:
     # -- the start
 
     def load(self, config_for: Callable[[str], LogConfig]) -> Iterator[PartitionLog]:
-        """Open every log; yields each, so that others can run in between."""
+        """Open every log; yields each."""
         offsets = (self.recovery_points.read(), self.log_starts.read())
         watermarks = self.high_watermarks.read()
         for name in self._disk.list(self.path):

@@ -1,7 +1,7 @@
 """Moving a log to another directory of the node while it is in use (KIP-113).
 
     current (in use)   |──────────────────────────|──> appends go on
-    future (a copy)    |───────────────────> catching up, slice by slice
+    future (a copy)    |───────────────────> catching up, piece by piece
                                                   | flushed, caught up: takes the place
 
 The future log is a follower of the current one, in the same process: it copies batches as
@@ -13,11 +13,12 @@ from collections.abc import Callable
 from typing import Final
 
 from kafkapy.core.errors import Corrupt, DiskFailed
+from kafkapy.core.jobs import SLICE_US, WAITING, Job, Pause, Steps
 from kafkapy.core.seams import Clock
-from kafkapy.core.time import later
 from kafkapy.log.partition_log import PartitionLog
 
-_SLICE_BYTES: Final = 1024 * 1024
+# Read, checked and written in about a millisecond: each piece is a slice of the job.
+_PIECE_BYTES: Final = 1024 * 1024
 # A batch that cannot be read now may be overwritten, truncated or deleted by then.
 _RETRY_MS: Final = 15_000
 
@@ -37,38 +38,41 @@ class Move:
     ) -> None:
         self.current = current
         self.future = future
-        self._clock = clock
         self._max_bytes_per_second = max_bytes_per_second
         self._finished = finished
         self._failed = failed
         # A life before this one may have flushed all of it, and nobody knows any more.
         self._perhaps_durable = current.log_end_offset
-        self._is_stopped = False
+        self._job = Job(clock, self._run())
+        self._flush_failed: DiskFailed | None = None
 
     def start(self) -> None:
-        self._clock.call_soon(self._step)
+        self._job.start_soon()
 
     def stop(self) -> None:
-        self._is_stopped = True
+        self._job.stop()
 
-    def _step(self) -> None:
-        if self._is_stopped:
-            return
-        try:
-            self._follow_truncation()
-            copied = self._copy_slice()
-            if copied:
-                pause_ms = int(copied * 1000 / self._max_bytes_per_second)
-                self._later(pause_ms)
-            elif self.future.flushed_offset < self._due():
-                self.future.flush(self._flushed)
-            else:
-                self._hand_over()
-        except DiskFailed as error:
-            self._is_stopped = True
-            self._failed(error)
-        except Corrupt:
-            self._later(_RETRY_MS)
+    def _run(self) -> Steps:
+        while True:
+            try:
+                self._follow_truncation()
+                copied = self._copy_piece()
+                if copied:
+                    pause_ms = int(copied * 1000 / self._max_bytes_per_second)
+                    yield Pause(pause_ms) if pause_ms else SLICE_US
+                elif self.future.flushed_offset < self._due():
+                    self.future.flush(self._flushed)
+                    yield WAITING
+                    if self._flush_failed is not None:
+                        raise self._flush_failed
+                else:
+                    self._hand_over()
+                    return
+            except DiskFailed as error:
+                self._failed(error)
+                return
+            except Corrupt:
+                yield Pause(_RETRY_MS)
 
     def _due(self) -> int:
         """Up to where the copy has to be durable before it takes over."""
@@ -90,9 +94,9 @@ class Move:
                 future.truncate_to(min(end_offset, max(own_end, future.log_start_offset)))
         future.truncate_to(current.log_end_offset)
 
-    def _copy_slice(self) -> int:
+    def _copy_piece(self) -> int:
         current, future = self.current, self.future
-        read = current.read(future.log_end_offset, _SLICE_BYTES, upper=current.log_end_offset)
+        read = current.read(future.log_end_offset, _PIECE_BYTES, upper=current.log_end_offset)
         if not read.size:
             future.skip_to(current.log_end_offset)
             return 0
@@ -106,7 +110,6 @@ class Move:
 
     def _hand_over(self) -> None:
         """Epochs without records are not in the batches; the rest is here already."""
-        self._is_stopped = True
         for epoch, start_offset in self.current.epochs:
             if epoch > self.future.latest_epoch:
                 self.future.assign_epoch(epoch, start_offset)
@@ -115,14 +118,5 @@ class Move:
         self._finished(self)
 
     def _flushed(self, error: DiskFailed | None) -> None:
-        if error is None:
-            self._step()
-        elif not self._is_stopped:
-            self._is_stopped = True
-            self._failed(error)
-
-    def _later(self, pause_ms: int) -> None:
-        if pause_ms:
-            self._clock.call_at(later(self._clock.now(), pause_ms), self._step)
-        else:
-            self._clock.call_soon(self._step)
+        self._flush_failed = error
+        self._job.resume()

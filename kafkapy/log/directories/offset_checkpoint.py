@@ -1,23 +1,23 @@
 """One checkpoint file of a log directory: an offset of each of its logs (formats/log 2).
 
-write_later   gathered a few hundred logs at a time, so that ten thousand delay nobody;
+write_later   gathered by a job (core/jobs.py), so that ten thousand logs delay nobody;
               written off the loop, and only if anything has changed
 write_now     before something must not happen without it
 forget        before a log takes the name of one that is gone: what the file says of that
               one (a log start, say) would be believed of the new one after a crash
 """
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
 from typing import Final
 
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import TopicPartition
+from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Clock, Disk, Flushed
 from kafkapy.log.directories.checkpoints import encode_offsets, read_offsets
 from kafkapy.log.partition_log import PartitionLog
 
-_LOGS_PER_SLICE: Final = 500
+_LOG_COST_US: Final = 2
 
 Logs = dict[TopicPartition, PartitionLog]
 
@@ -41,7 +41,7 @@ class OffsetCheckpoint:
         self._written: bytes | None = None
         # Of whom the file may speak.
         self._named: set[TopicPartition] = set()
-        self._gathering: object | None = None
+        self._gathering: tuple[Job, Flushed] | None = None
 
     def read(self) -> dict[TopicPartition, int]:
         offsets = read_offsets(self._disk, self._path)
@@ -57,23 +57,13 @@ class OffsetCheckpoint:
     def write_later(self, then: Flushed) -> None:
         """What the logs say in the next moments; a write that is being gathered is dropped
         for this one."""
-        gathered: dict[TopicPartition, int] = {}
-        rest = iter(list(self._logs.values()))
-        token = self._gathering = object()
-
-        def gather() -> None:
-            if self._gathering is not token:
-                then(None)  # what overtook it says more
-            elif self._gather(rest, gathered):
-                self._clock.call_soon(gather)
-            else:
-                self._gathering = None
-                self._write_later(gathered, then)
-
-        gather()
+        self._drop_gathering()
+        job = Job(self._clock, self._gather(then))
+        self._gathering = job, then
+        job.start()
 
     def write_now(self) -> None:
-        self._gathering = None
+        self._drop_gathering()
         gathered: dict[TopicPartition, int] = {}
         for log in self._logs.values():
             self._add(log, gathered)
@@ -81,13 +71,22 @@ class OffsetCheckpoint:
         self._disk.write_file(self._path, self._written)
         self._named = set(gathered)
 
-    def _gather(self, rest: Iterator[PartitionLog], gathered: dict[TopicPartition, int]) -> bool:
-        """One slice; whether there may be more."""
-        logs = list(islice(rest, _LOGS_PER_SLICE))
-        for log in logs:
+    def _drop_gathering(self) -> None:
+        """What overtakes it says more."""
+        gathering, self._gathering = self._gathering, None
+        if gathering is not None:
+            job, then = gathering
+            job.stop()
+            then(None)
+
+    def _gather(self, then: Flushed) -> Steps:
+        gathered: dict[TopicPartition, int] = {}
+        for log in list(self._logs.values()):
             if self._logs.get(log.topic_partition) is log:  # not deleted since
                 self._add(log, gathered)
-        return len(logs) == _LOGS_PER_SLICE
+                yield _LOG_COST_US
+        self._gathering = None
+        self._write_later(gathered, then)
 
     def _add(self, log: PartitionLog, gathered: dict[TopicPartition, int]) -> None:
         offset = self._offset_of(log)

@@ -9,15 +9,16 @@
     memory                    every minute (ours)                           drop_idle_memory
     cleaning                  log.cleaner.backoff.ms                        one cleaner a dir
 
-A pass over ten thousand logs gives way to whatever is ready after every few.
+A pass over ten thousand logs is a job (core/jobs.py): it gives way after every few.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import field
 from typing import Final
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import DiskFailed
+from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Clock, Flushed
 from kafkapy.core.time import Instant, later
 from kafkapy.log.cleaning.cleaner import CleanerSettings
@@ -25,7 +26,8 @@ from kafkapy.log.directories.log_directory import LogDirectory
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.producers.producer_state import DEFAULT_EXPIRY_MS
 
-_LOGS_PER_SLICE: Final = 32
+# Of any of the passes, for a log that has nothing to do or a little.
+_LOG_COST_US: Final = 32
 _MEMORY_INTERVAL_MS: Final = 60_000
 
 LogTask = Callable[[PartitionLog, Instant], object]
@@ -68,8 +70,7 @@ class DirectoryTasks:
         self._clock = clock
         self._directories = directories
         self._report = report
-        self._is_stopped = False
-        self._passes: dict[str, Iterator[PartitionLog]] = {}
+        self._passes: dict[str, Job] = {}
         first = later(clock.now(), settings.initial_delay_ms)
         self._tasks = [
             _Task(interval_ms, first, begin)
@@ -93,7 +94,8 @@ class DirectoryTasks:
         return min(task.due for task in self._tasks)
 
     def stop(self) -> None:
-        self._is_stopped = True
+        for job in self._passes.values():
+            job.stop()
 
     def _apply_retention(self) -> None:
         self._pass("retention", lambda log, now: log.apply_retention(now))
@@ -122,24 +124,18 @@ class DirectoryTasks:
 
     def _pass(self, name: str, task: LogTask) -> None:
         """Over all logs, unless the last pass of that name is still under way."""
-        if name in self._passes:
+        if name in self._passes and not self._passes[name].is_over:
             return
         logs = [log for directory in self._directories() for log in directory.logs.values()]
-        rest = self._passes[name] = iter(logs)
+        job = self._passes[name] = Job(self._clock, self._over(logs, task))
+        job.start()
 
-        def go_on() -> None:
-            now = self._clock.now()
-            for _ in range(_LOGS_PER_SLICE):
-                log = next(rest, None)
-                if log is None or self._is_stopped:
-                    del self._passes[name]
-                    return
-                if log.is_closed:
-                    continue
-                try:
-                    task(log, now)
-                except DiskFailed as error:
-                    self._report(error)
-            self._clock.call_soon(go_on)
-
-        go_on()
+    def _over(self, logs: list[PartitionLog], task: LogTask) -> Steps:
+        for log in logs:
+            if log.is_closed:
+                continue
+            try:
+                task(log, self._clock.now())
+            except DiskFailed as error:
+                self._report(error)
+            yield _LOG_COST_US

@@ -26,7 +26,7 @@ def loaded(world: World) -> tuple[Loading, VoterHistory]:
     log = MetadataLog.open(world.disk, world.clock, world.rng, HOME)
     history = VoterHistory(VoterSet())
     loading = Loading(log, history, None)
-    for _ in loading.steps():
+    for _ in loading.steps(lambda: None):
         pass
     return loading, history
 

@@ -86,9 +86,9 @@ def test_offsets_begin_at_zero_and_batches_stay_small() -> None:
     headers = [header for _, header in batches(data)]
     assert [(one.base_offset, one.record_count) for one in headers] == [
         (0, 1),
-        (1, 1024),
-        (1025, 1),
-        (1026, 1),
+        (1, RECORDS_PER_BATCH),
+        (1 + RECORDS_PER_BATCH, 1),
+        (2 + RECORDS_PER_BATCH, 1),
     ]
     assert {one.leader_epoch for one in headers} == {3}
 

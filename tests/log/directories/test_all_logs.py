@@ -110,17 +110,6 @@ def test_a_bad_checkpoint_takes_its_directory_offline_alone(machine: Machine) ->
     assert again.get(kept) is not None
 
 
-def test_loading_gives_way_after_every_hundred_logs(machine: Machine) -> None:
-    logs = machine.started()
-    for i in range(250):
-        create(logs, TopicPartition("many", i))
-    machine.stop(logs)
-    again = machine.directories()
-    slices = again.load_slices(lambda topic: CONFIG, lambda *_: False)
-    assert sum(1 for _ in slices) == 2
-    assert len(list(again)) == 250
-
-
 def test_other_things_in_a_directory_are_left_alone(machine: Machine) -> None:
     machine.disk.make_directory(f"{A}/lost+found")
     machine.disk.make_directory(f"{A}/__cluster_metadata-0")

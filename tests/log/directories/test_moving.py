@@ -89,7 +89,7 @@ def test_a_disk_that_fails_ends_it(kit: Kit) -> None:
 def test_what_was_truncated_and_written_anew_is_copied_anew(kit: Kit) -> None:
     append(kit.current, 2, leader_epoch=0)
     append(kit.current, 2, leader_epoch=1)
-    kit.move._copy_slice()
+    kit.move._copy_piece()
     assert kit.future.log_end_offset == 4
     kit.current.truncate_to(2)
     append(kit.current, 5, leader_epoch=2)
@@ -101,7 +101,7 @@ def test_what_was_truncated_and_written_anew_is_copied_anew(kit: Kit) -> None:
 
 def test_a_copy_behind_the_log_start_begins_again(kit: Kit) -> None:
     append(kit.current, 2)
-    kit.move._copy_slice()
+    kit.move._copy_piece()
     for _ in range(3):
         append(kit.current, 2)
         kit.current.roll()
