@@ -9,7 +9,7 @@ from typing import Any
 
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.partitions.shard_log import PartitionShardLog
-from kafkapy.coordinator.coordinator import Coordinator
+from kafkapy.coordinator.shards import Shards
 from kafkapy.testing.thread import BrokerThread
 
 
@@ -41,17 +41,17 @@ class LostCoordinator:
             self.elect()
 
     def resign(self, broker: BrokerRole) -> None:
-        coordinator = self._coordinator(broker)
-        coordinator.resign(coordinator.partition_of(self._key))
+        shards = self._shards(broker)
+        shards.resign(shards.partition_of(self._key))
 
     def _lead(self, broker: BrokerRole) -> None:
-        coordinator = self._coordinator(broker)
-        index = coordinator.partition_of(self._key)
-        partition = broker.partitions.get(coordinator.topic, index)
-        assert partition is not None, f"{coordinator.topic}-{index} is on the only broker"
-        coordinator.lead(index, partition.leader_epoch, PartitionShardLog(partition))
+        shards = self._shards(broker)
+        index = shards.partition_of(self._key)
+        partition = broker.partitions.get(shards.topic, index)
+        assert partition is not None, f"{shards.topic}-{index} is on the only broker"
+        shards.lead(index, partition.leader_epoch, PartitionShardLog(partition))
 
-    def _coordinator(self, broker: BrokerRole) -> Coordinator[Any, Any]:
+    def _shards(self, broker: BrokerRole) -> Shards[Any, Any]:
         return broker.groups if self._is_group else broker.transactions.shards
 
 

@@ -5,21 +5,23 @@ from functools import partial
 from typing import Any
 
 from kafkapy.broker.requests.request import Answer, Fields, Later, Resolved
-from kafkapy.coordinator.coordinator import Coordinator
+from kafkapy.coordinator.shards import Shards
 from kafkapy.core.errors import Refused
 
-Groups = Coordinator[Any, Any]
+GroupShards = Shards[Any, Any]
 
 
-def ask(groups: Groups, group_id: str, event: Any, translate: Callable[[Any], Resolved]) -> Answer:
+def ask(
+    shards: GroupShards, group_id: str, event: Any, translate: Callable[[Any], Resolved]
+) -> Answer:
     """One question to the shard of `group_id`; `translate` gets the reply or the Refused."""
     later = Later()
-    groups.submit(group_id, event, lambda reply: later.resolve(translate(reply)))
+    shards.submit(group_id, event, lambda reply: later.resolve(translate(reply)))
     return later.answer if later.is_resolved else later
 
 
 def ask_each(
-    groups: Groups,
+    shards: GroupShards,
     asked: Sequence[tuple[str, Any]],
     translate: Callable[[Sequence[Any]], Fields],
 ) -> Answer:
@@ -36,29 +38,18 @@ def ask_each(
             later.resolve(translate(replies))
 
     for at, (group_id, event) in enumerate(asked):
-        groups.submit(group_id, event, partial(answered, at))
+        shards.submit(group_id, event, partial(answered, at))
     if not asked:
         return translate(())
     return later.answer if later.is_resolved else later
 
 
 def ask_all_shards(
-    groups: Groups, event: Any, translate: Callable[[Sequence[Any]], Fields]
+    shards: GroupShards, event: Any, translate: Callable[[Sequence[Any]], Fields]
 ) -> Answer:
     """A question to every shard this node leads, loading ones included (they refuse)."""
     later = Later()
-    shards = list(groups.shards.values())
-    replies: list[Any] = []
-
-    def answered(reply: Any) -> None:
-        replies.append(reply)
-        if len(replies) == len(shards):
-            later.resolve(translate(replies))
-
-    for shard in shards:
-        shard.submit(event, answered)
-    if not shards:
-        return translate(())
+    shards.ask_all(event, lambda replies: later.resolve(translate(replies)))
     return later.answer if later.is_resolved else later
 
 

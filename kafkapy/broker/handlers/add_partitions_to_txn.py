@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkapy.broker.requests.request import Answer, Call, Later
-from kafkapy.broker.transactions.verification import by_topic
+from kafkapy.broker.requests.translations import by_topic
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.txn.events import AddPartitions, PartitionsAdded, PartitionsVerified, VerifyPartitions

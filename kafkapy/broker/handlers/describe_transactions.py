@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Answer, Call, Later
-from kafkapy.broker.transactions.verification import by_topic
+from kafkapy.broker.requests.translations import by_topic
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.txn.events import DescribeTransaction, TransactionDescribed
 

@@ -7,9 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Answer, Call, Later
-from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.requests.translations import by_topic, optional
 from kafkapy.broker.transactions.marker_writer import Marker
-from kafkapy.broker.transactions.verification import by_topic
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 

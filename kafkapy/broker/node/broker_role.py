@@ -16,7 +16,7 @@ from uuid import UUID
 from kafkapy.broker.config.topic_config import TopicConfigs
 from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.broker.fetch.sessions import FetchSessions
-from kafkapy.broker.groups.coordinator import Groups
+from kafkapy.broker.groups.wiring import GroupWiring
 from kafkapy.broker.metadata.auto_topics import AutoTopics
 from kafkapy.broker.node.base import NodeBase, Role
 from kafkapy.broker.node.broker_facts import BrokerFacts
@@ -24,7 +24,7 @@ from kafkapy.broker.node.lifecycle import Lifecycle
 from kafkapy.broker.node.settings import cordoned_directories, directory_settings
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.requests.turn import Turn
-from kafkapy.broker.transactions.parts import ExactlyOnce
+from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Callback, Network
@@ -97,9 +97,9 @@ class BrokerRole(Role):
         )
         self.auto_topics = AutoTopics(link, self.config, self.journal)
         self.producer_ids = BlockProducerIds(self._allocate_producer_ids)
-        self._groups = Groups(config=self.config, clock=self.clock)
-        self.groups = self._groups.coordinator
-        self._exactly_once = ExactlyOnce(
+        self._groups = GroupWiring(config=self.config, clock=self.clock)
+        self.groups = self._groups.shards
+        self._transactions = TransactionWiring(
             node_id=self.node_id,
             config=self.config,
             clock=self.clock,
@@ -110,12 +110,12 @@ class BrokerRole(Role):
             find_group_shard=self.groups.active_shard,
             disk_failed=self.directory_failed,
         )
-        self.transactions = self._exactly_once.transactions
-        self.verification = self._exactly_once.verification
-        self.marker_writer = self._exactly_once.marker_writer
+        self.transactions = self._transactions.transactions
+        self.verification = self._transactions.verifier
+        self.marker_writer = self._transactions.marker_writer
         self.partitions.on_leadership += [
             self._groups.leadership_changed,
-            self._exactly_once.leadership_changed,
+            self._transactions.leadership_changed,
         ]
         self._awaited: dict[UUID, list[Callback]] = {}
         # The image has our registration once it is at that offset.
@@ -149,7 +149,7 @@ class BrokerRole(Role):
         self.logs.load(self.log_config, self._is_stray)
         self._groups.follow(self.image, Delta())
         self.partitions.follow_all()
-        self._exactly_once.start()
+        self._transactions.start()
         self._follows = True
         self.logs.start()
         self.lifecycle.ready(lambda: self.partitions.when_followed(then))
@@ -162,7 +162,7 @@ class BrokerRole(Role):
         self.lifecycle.leave(partial(self._handed_over, then))
 
     def _handed_over(self, then: Callback) -> None:
-        self._exactly_once.close()
+        self._transactions.close()
         self._groups.close()
         self.partitions.close()
         self.hang_up(partial(self._close, then))

@@ -17,8 +17,8 @@ from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.broker.node.base import NodeBase, StartsAndStops
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.node.controller_role import ControllerRole
+from kafkapy.broker.peers.nobody_else import NobodyElse
 from kafkapy.broker.requests.turn import Turn
-from kafkapy.broker.transactions.parts import NobodyElse
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, Network, Rng
 

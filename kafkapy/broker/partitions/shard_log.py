@@ -1,11 +1,26 @@
 """A Partition narrowed to what a coordinator's shard needs of it (coordinator/shard_log.py)."""
 
+from typing import Any
+
 from kafkapy.broker.partitions.partition import Partition
+from kafkapy.coordinator.shards import Shards
 from kafkapy.core.errors import ErrorCode
 from kafkapy.log.append import Origin
 from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.protocol.batch import read_header
 from kafkapy.runtime.record_log import Committed
+
+
+def follow_leadership(shards: Shards[Any, Any], partition: Partition, is_leader: bool) -> None:
+    """This node leads the partition now, in whichever epoch, or does not; if it is of the
+    shards' topic, they have one more or one less."""
+    topic, index = partition.topic_partition
+    if topic != shards.topic:
+        return
+    if is_leader:
+        shards.lead(index, partition.leader_epoch, PartitionShardLog(partition))
+    else:
+        shards.resign(index)
 
 
 class PartitionShardLog:

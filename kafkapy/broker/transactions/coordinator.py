@@ -1,4 +1,4 @@
-"""The transaction coordinator of one node: shards, producer ids, markers, and the ticks.
+"""The transaction coordinator of one node: its rules beyond those of one shard.
 
     handlers --event--> TransactionCoordinator --> Shard(TransactionMachine) --> reply
                             |          ^                     |
@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from kafkapy.broker.metadata.internal_topics import TRANSACTION_STATE
-from kafkapy.coordinator.coordinator import Coordinator
 from kafkapy.coordinator.shard import Shard
+from kafkapy.coordinator.shards import Shards
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
@@ -102,7 +102,7 @@ class TransactionCoordinator:
         self._markers = markers
         self._intervals = intervals or CoordinatorIntervals()
         self._ticks: dict[str, Timer] = {}
-        self.shards: Coordinator[Fact, Reply] = Coordinator(
+        self.shards: Shards[Fact, Reply] = Shards(
             TRANSACTION_STATE,
             new_machine=lambda _: TransactionMachine(settings, server_version),
             codec=TransactionCodec(server_version),
@@ -135,25 +135,14 @@ class TransactionCoordinator:
         self, event: ListTransactions, then: Callable[[Sequence[TransactionListed]], None]
     ) -> None:
         """What all shards here hold; Refused while one of them is still loading."""
-        shards = list(self.shards.shards.values())
-        if any(shard.state is State.LOADING for shard in shards):
+        if any(shard.state is State.LOADING for shard in self.shards.shards.values()):
             raise Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        listed: list[TransactionListed] = []
-        left = len(shards)
-        if left == 0:
-            then(listed)
-            return
 
-        def answered(reply: Reply | Refused) -> None:
-            nonlocal left
-            left -= 1
-            if isinstance(reply, TransactionsListed):
-                listed.extend(reply.transactions)
-            if left == 0:
-                then(listed)
+        def answered(replies: Sequence[Reply | Refused]) -> None:
+            found = [one for one in replies if isinstance(one, TransactionsListed)]
+            then([listed for one in found for listed in one.transactions])
 
-        for shard in shards:
-            shard.submit(event, answered)
+        self.shards.ask_all(event, answered)
 
     # Markers
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from kafkapy.broker.requests.translations import by_topic
 from kafkapy.broker.transactions.batched_calls import BatchedCalls, Done
 from kafkapy.broker.transactions.marker_writer import Marker, MarkerWriter
 from kafkapy.core.data import dataclass
@@ -181,15 +182,13 @@ class MarkerSender:
 
 def _marker_fields(parcel: _Parcel) -> dict[str, Any]:
     marker = parcel.order.marker
-    by_topic: dict[str, list[int]] = {}
-    for topic, partition in sorted(parcel.partitions):
-        by_topic.setdefault(topic, []).append(partition)
     return {
         "producer_id": marker.producer_id,
         "producer_epoch": marker.producer_epoch,
         "transaction_result": marker.committed,
         "topics": [
-            {"name": topic, "partition_indexes": indexes} for topic, indexes in by_topic.items()
+            {"name": topic, "partition_indexes": indexes}
+            for topic, indexes in by_topic(parcel.partitions)
         ],
         "coordinator_epoch": marker.coordinator_epoch,
         "transaction_version": marker.transaction_version,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from kafkapy.broker.requests.dispatch import encode
 from kafkapy.broker.requests.request import Call, Later, Peer, Resolved
-from kafkapy.coordinator.coordinator import Coordinator
+from kafkapy.coordinator.shards import Shards
 from kafkapy.group.machine import GroupMachine
 from kafkapy.group.settings import Bounded
 from kafkapy.protocol.framing import read_response_head
@@ -58,7 +58,7 @@ class GroupNode:
             self.world.topics.create(name, partitions)
         self.clock = self.world.clock
         self.rng = FakeRng()
-        self.groups: Coordinator[Any, Any] = Coordinator(
+        self.groups: Shards[Any, Any] = Shards(
             "__consumer_offsets",
             new_machine=lambda _: GroupMachine(
                 lambda: self.world.settings, lambda: self.world.topics

@@ -1,8 +1,8 @@
-"""The coordinator of one internal topic on this node: its shards, by partition.
+"""The shards of one internal topic on this node, by partition.
 
     key (group, transactional id) --hash--> partition --> Shard, if this node leads it
 
-The node tells it what it learns from metadata: how many partitions the topic has, which
+The node tells them what it learns from metadata: how many partitions the topic has, which
 of them it leads (`lead`) and which no longer (`resign`). Everything else comes in through
 `submit` and `tell`.
 """
@@ -28,7 +28,7 @@ Reply = TypeVar("Reply")
 RELOAD_AFTER_MS: Final = 500
 
 
-class Coordinator(Generic[Rec, Reply]):
+class Shards(Generic[Rec, Reply]):
     """`new_machine(partition)` makes the empty machine that a shard replays into.
 
     `watch(shard, records)` is called with records that became committed, and once with
@@ -124,6 +124,22 @@ class Coordinator(Generic[Rec, Reply]):
         """Something every shard should hear of, as a change of metadata."""
         for shard in self.active_shards():
             shard.submit(event)
+
+    def ask_all(self, event: Any, then: Callable[[list[Reply | Refused]], None]) -> None:
+        """`then` gets the replies of every shard this node leads, when it has them all;
+        those of loading ones are refusals."""
+        shards = list(self.shards.values())
+        replies: list[Reply | Refused] = []
+
+        def answered(reply: Reply | Refused) -> None:
+            replies.append(reply)
+            if len(replies) == len(shards):
+                then(replies)
+
+        for shard in shards:
+            shard.submit(event, answered)
+        if not shards:
+            then(replies)
 
     def active_shards(self) -> Iterator[Shard[Rec, Reply]]:
         for shard in list(self.shards.values()):

@@ -1,6 +1,6 @@
-"""The parts of a node that make transactions, and how they hang together.
+"""The parts of a node that make transactions: what they are made of, how they hang together.
 
-    Produce, TxnOffsetCommit --> verification --+
+    Produce, TxnOffsetCommit --> verifier ------+
     InitProducerId, EndTxn ... -----------------+--> transactions (coordinator) --> markers
                                                                                        |
     WriteTxnMarkers ----------------------------> marker_writer <----------------------+
@@ -9,21 +9,20 @@ The coordinator's shards follow the leadership of `__transaction_state`.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.metadata.internal_topics import TRANSACTION_STATE
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
-from kafkapy.broker.partitions.shard_log import PartitionShardLog
+from kafkapy.broker.partitions.shard_log import follow_leadership
 from kafkapy.broker.transactions.coordinator import CoordinatorIntervals, TransactionCoordinator
 from kafkapy.broker.transactions.marker_sender import MarkerSender
 from kafkapy.broker.transactions.marker_writer import GroupShard, MarkerWriter
-from kafkapy.broker.transactions.verification import Verification, VerificationSettings
+from kafkapy.broker.transactions.verifier import VerificationSettings, Verifier
 from kafkapy.coordinator.partitioning import partition_for
-from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE, TopicPartition
-from kafkapy.core.seams import Answered, Clock, Network
+from kafkapy.core.seams import Clock, Network
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.txn.machine import TransactionSettings
 from kafkapy.txn.producer_ids import ProducerIds
@@ -31,7 +30,7 @@ from kafkapy.txn.producer_ids import ProducerIds
 TRANSACTION_VERSION = "transaction.version"
 
 
-class ExactlyOnce:
+class TransactionWiring:
     def __init__(
         self,
         *,
@@ -75,7 +74,7 @@ class ExactlyOnce:
                 config.transaction_remove_expired_transaction_cleanup_interval_ms,
             ),
         )
-        self.verification = Verification(
+        self.verifier = Verifier(
             node_id=node_id,
             clock=clock,
             network=network,
@@ -100,15 +99,11 @@ class ExactlyOnce:
         self.transactions.close()
 
     def leadership_changed(self, partition: Partition, is_leader: bool) -> None:
-        topic, index = partition.topic_partition
-        if topic != TRANSACTION_STATE:
-            return
         shards = self.transactions.shards
-        shards.partition_count = len(self._image.topics_by_name[topic].partitions)
-        if is_leader:
-            shards.lead(index, partition.leader_epoch, PartitionShardLog(partition))
-        else:
-            shards.resign(index)
+        topic = self._image.topics_by_name.get(partition.topic_partition.topic)
+        if topic is not None and topic.name == shards.topic:
+            shards.partition_count = len(topic.partitions)
+        follow_leadership(shards, partition, is_leader)
 
     def _leader_of(self, topic_partition: TopicPartition) -> int | None:
         state = self._image.partition_by_name(*topic_partition)
@@ -119,12 +114,3 @@ class ExactlyOnce:
         if topic is None:
             return NO_NODE
         return topic.partitions[partition_for(transactional_id, len(topic.partitions))].leader
-
-
-class NobodyElse:
-    """The network of a cluster of one: whom it is asked to call is not there."""
-
-    def call(
-        self, node: int, api_key: int, version: int, body: Any, timeout_ms: int, then: Answered
-    ) -> None:
-        then(Refused(ErrorCode.NETWORK_EXCEPTION, f"node {node} is not part of this cluster"))

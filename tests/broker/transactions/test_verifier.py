@@ -8,13 +8,12 @@ import pytest
 from kafkapy.broker.transactions.verification import (
     Mode,
     ToAppend,
-    Verification,
-    VerificationSettings,
     Verified,
     mode_of_offset_commit,
     mode_of_produce,
     told,
 )
+from kafkapy.broker.transactions.verifier import VerificationSettings, Verifier
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.log.producers.guards import VerificationGuard
@@ -51,7 +50,7 @@ class Verifying(Coordinating):
         self.is_enabled = True
         self.producers = {one: ProducerStates(one) for one in (A0, B1)}
         self.answers: list[list[Verified]] = []
-        self.verification = Verification(
+        self.verifier = Verifier(
             node_id=ME,
             clock=self.clock,
             network=self.network,
@@ -65,7 +64,7 @@ class Verifying(Coordinating):
         self, mode: Mode, *partitions: TopicPartition, epoch: int = 0, sequence: int = 0
     ) -> None:
         batches = [ToAppend(one, self.producers[one], 4000, epoch, sequence) for one in partitions]
-        self.verification.verify("tx", batches, mode, self.answered)
+        self.verifier.verify("tx", batches, mode, self.answered)
 
     def answered(self, results: Sequence[Verified]) -> None:
         self.answers.append(list(results))
@@ -233,7 +232,7 @@ def test_batches_of_one_transaction_are_confirmed_in_their_order() -> None:
 
     for name, sequence in (("first", 0), ("second", 10), ("third", 20)):
         batch = ToAppend(A0, one.producers[A0], 4000, 1, sequence)
-        one.verification.verify("tx", [batch], Mode.ADD, partial(note, name))
+        one.verifier.verify("tx", [batch], Mode.ADD, partial(note, name))
     one.markers.write_all()
     assert order == []
     one.clock.advance(20)

@@ -1,0 +1,48 @@
+"""What groups act on of the node's settings, its cluster's features and their own configs."""
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.resources import Resource
+from kafkapy.group.settings import MINUTE_MS, Bounded, GroupSettings, MigrationPolicy
+from kafkapy.kraft.image.image import MetadataImage
+
+_GROUP_VERSION = "group.version"
+
+
+def group_settings(config: BrokerConfig, image: MetadataImage) -> GroupSettings:
+    return GroupSettings(
+        min_session_timeout_ms=config.group_min_session_timeout_ms,
+        max_session_timeout_ms=config.group_max_session_timeout_ms,
+        max_size=config.group_max_size,
+        initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
+        is_consumer_protocol_enabled=(
+            image.features.get(_GROUP_VERSION, 0) > 0
+            and "consumer" in config.group_coordinator_rebalance_protocols
+        ),
+        consumer_max_size=config.group_consumer_max_size,
+        consumer_assignors=config.group_consumer_assignors,
+        consumer_migration_policy=MigrationPolicy(config.group_consumer_migration_policy.lower()),
+        consumer_regex_refresh_interval_ms=config.group_consumer_regex_refresh_interval_ms,
+        consumer_session_timeout_ms=Bounded(
+            config.group_consumer_session_timeout_ms,
+            config.group_consumer_min_session_timeout_ms,
+            config.group_consumer_max_session_timeout_ms,
+        ),
+        consumer_heartbeat_interval_ms=Bounded(
+            config.group_consumer_heartbeat_interval_ms,
+            config.group_consumer_min_heartbeat_interval_ms,
+            config.group_consumer_max_heartbeat_interval_ms,
+        ),
+        consumer_assignment_interval_ms=Bounded(
+            config.group_consumer_assignment_interval_ms,
+            config.group_consumer_min_assignment_interval_ms,
+            config.group_consumer_max_assignment_interval_ms,
+        ),
+        offset_metadata_max_bytes=config.offset_metadata_max_bytes,
+        offsets_retention_ms=config.offsets_retention_minutes * MINUTE_MS,
+        offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,
+        groups={
+            name: values
+            for (kind, name), values in image.all_configs.items()
+            if kind == Resource.GROUP
+        },
+    )
