@@ -57,3 +57,10 @@ class Network(Protocol):
     def connect(self, address: Address, listener: str, owner: ChannelOwner) -> Channel:
         """`listener` names the kind of connection that is wanted (PLAINTEXT, CONTROLLER ...):
         its settings say how it is secured."""
+
+
+class NoNetwork:
+    """For a node that is alone: whom it would reach is not there."""
+
+    def connect(self, address: Address, listener: str, owner: ChannelOwner) -> Channel:
+        raise AssertionError(f"a node without a network connects to {address}")

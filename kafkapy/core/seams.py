@@ -1,4 +1,4 @@
-"""The seams between the core and the world: Clock, Disk, Network, Rng, and a Journal.
+"""The seams between the core and the world: Clock, Disk, Rng and a Journal (and core/network.py).
 
 Everything from `broker` down reaches time, files, peers and chance through these and
 nothing else. `server` implements them with Trio and the operating system, `sim` with a
@@ -118,7 +118,7 @@ class Disk(Protocol):
 Answered = Callable[[Any | Exception], None]
 
 
-class Network(Protocol):
+class OtherNodes(Protocol):
     """Calls to other nodes. `then` gets the decoded response, or the exception."""
 
     def call(

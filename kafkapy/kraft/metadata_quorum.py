@@ -30,6 +30,7 @@ from kafkapy.kraft.log.metadata_log import DEFAULT_SEGMENT_BYTES, MetadataLog
 from kafkapy.kraft.log.replay import Appended, OnDelta, Replay
 from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.log.snapshotting import SnapshotSettings, Snapshotting
+from kafkapy.kraft.quorum.answering import Answering
 from kafkapy.kraft.quorum.description import QuorumDescription, describe
 from kafkapy.kraft.quorum.effects import (
     AppendFetched,
@@ -45,7 +46,7 @@ from kafkapy.kraft.quorum.effects import (
 )
 from kafkapy.kraft.quorum.epoch_start import first_records
 from kafkapy.kraft.quorum.leader import Leader
-from kafkapy.kraft.quorum.messages import FetchSnapshotRequest, Request, Response
+from kafkapy.kraft.quorum.messages import Request, Response
 from kafkapy.kraft.quorum.quorum import Quorum
 from kafkapy.kraft.quorum.state import QuorumSettings
 from kafkapy.kraft.quorum.state_file import QUORUM_STATE, read_quorum_state, render_quorum_state
@@ -121,6 +122,7 @@ class MetadataQuorum:
             rng=rng,
             settings=settings.quorum,
         )
+        self.answering = Answering(self._quorum, self.log, clock, self._carry_out)
         self._waiting: deque[tuple[int, Committed]] = deque()
         self._is_active = False
         self._is_flushing = False
@@ -173,6 +175,15 @@ class MetadataQuorum:
     def kraft_version(self) -> int:
         return self._history.kraft_version
 
+    def address_of(self, node_id: int, listener: str) -> VoterAddress | None:
+        """Where a voter or the leader is reached, as far as this replica knows."""
+        if node_id == self._quorum.leader_id:
+            for one in self._quorum.leader_endpoints:
+                if one.listener == listener:
+                    return one
+        voter = self._quorum.voters.get(node_id)
+        return None if voter is None else voter.address(listener)
+
     def describe(self) -> QuorumDescription:
         """Refused(NOT_LEADER_OR_FOLLOWER) if another node leads."""
         role = self._quorum.role
@@ -205,6 +216,7 @@ class MetadataQuorum:
                 now = self._clock.now()
                 stored = read_quorum_state(self._disk, self._quorum_state_path)
                 self._quorum.begin(stored, self._history.voters, now)
+                self.answering.begin()
                 self._carry_out()
 
         self._loading = Job(self._clock, loading.steps(scanned))
@@ -242,6 +254,7 @@ class MetadataQuorum:
                 self._metadata_version = record.feature_level
         end = self.log.end_offset
         self._replay.appended(Appended(base_offset, end, epoch, now, size, tuple(records)))
+        self.answering.news()
         self._flush()
         return end
 
@@ -266,6 +279,7 @@ class MetadataQuorum:
         self._replay.appended(
             Appended(base_offset, self.log.end_offset, effect.epoch, now, size, ())
         )
+        self.answering.news()
         self._flush()
 
     def _begin_to_lead(self, leader: Leader) -> None:
@@ -287,25 +301,6 @@ class MetadataQuorum:
             then(ErrorCode.NOT_CONTROLLER)
         if was_active:
             self.on_resign()
-
-    # -- what others ask ---------------------------------------------------------------
-
-    def handle(self, request: Request) -> Response:
-        """Judge a request of another replica. What has to be durable first is, when this
-        returns. To a fetch without error, divergence or snapshot the caller adds `read`."""
-        size, snapshots = None, self.log.snapshots
-        if isinstance(request, FetchSnapshotRequest) and request.snapshot in snapshots.ids:
-            size = snapshots.size(request.snapshot)
-        answer = self._quorum.handle(request, self._clock.now(), snapshot_size=size)
-        self._carry_out()
-        return answer
-
-    def read(self, offset: int, max_bytes: int) -> bytes:
-        """For a replica: whole batches, uncommitted ones too."""
-        return self.log.read(offset, self.log.end_offset, max_bytes)
-
-    def read_snapshot(self, snapshot: SnapshotId, position: int, max_bytes: int) -> bytes:
-        return self.log.snapshots.read(snapshot, position, max_bytes)
 
     # -- effects -----------------------------------------------------------------------
 
@@ -340,9 +335,11 @@ class MetadataQuorum:
                 self._append_leader_change(effect)
             case StopLeading():
                 self._stop_leading()
+                self.answering.news()
             case HighWatermarkMoved():
                 self.log.partition.advance_high_watermark(effect.high_watermark)
                 self._replay.advance(effect.high_watermark)
+                self.answering.news()
             case AppendFetched():
                 self._append_fetched(effect)
             case Truncate():
@@ -492,6 +489,7 @@ class MetadataQuorum:
         self._replay.stop()
         self._snapshotting.abandon()
         self._copying.abandon()
+        self.answering.end()
         if self._timer is not None:
             self._timer.cancel()
         self._stop_leading()

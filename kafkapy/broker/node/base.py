@@ -11,10 +11,13 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.node.endpoints import Endpoints
 from kafkapy.broker.node.identity import Identity, identify
-from kafkapy.broker.node.settings import quorum_settings
+from kafkapy.broker.node.settings import bootstrap_addresses, peer_settings, quorum_settings
+from kafkapy.broker.raft.transport import RaftTransport
 from kafkapy.broker.requests.apis import apis_on
+from kafkapy.core.addresses import Address
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE
+from kafkapy.core.network import Network
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import BROKER_RESOURCE, MetadataImage
@@ -35,6 +38,7 @@ class NodeBase:
         rng: Rng,
         journal: Journal,
         bound_ports: Mapping[str, int],
+        network: Network,
         host: str,
     ) -> None:
         self.config = config
@@ -50,12 +54,14 @@ class NodeBase:
         self.cluster_id = self.identity.cluster_id
         # Of this life of the process, in both of its roles.
         self.incarnation_id = rng.uuid()
+        self.network = network
         self.quorum = MetadataQuorum(
             disk,
             clock,
             rng,
             config.metadata_directory,
             quorum_settings(config, self.identity, self.endpoints),
+            transport=self._transport(),
             journal=journal,
         )
         self.quorum.on_failed = self._metadata_disk_failed
@@ -81,6 +87,26 @@ class NodeBase:
                 cluster=image.configs(BROKER_RESOURCE, ""),
                 broker=image.configs(BROKER_RESOURCE, str(self.node_id)),
             )
+
+    def _transport(self) -> RaftTransport:
+        """How the quorum reaches other controllers."""
+        listener = self.config.listening.controller_names[0]
+
+        def address_of(node_id: int) -> Address | None:
+            found = self.quorum.address_of(node_id, listener)
+            return None if found is None else Address(found.host, found.port)
+
+        return RaftTransport(
+            self.network,
+            self.clock,
+            self.rng,
+            listener=listener,
+            bootstrap=bootstrap_addresses(self.config),
+            own=[Address(one.host, one.port) for one in self.endpoints.controller],
+            address_of=address_of,
+            settings=peer_settings(self.config, "raft-client"),
+            request_timeout_ms=self.config.controller_quorum_request_timeout_ms,
+        )
 
     def _metadata_disk_failed(self, failed: DiskFailed) -> None:
         """Without its metadata log a node knows nothing."""

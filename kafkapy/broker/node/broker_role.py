@@ -27,7 +27,7 @@ from kafkapy.broker.requests.turn import Turn
 from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.core.seams import Callback, Network
+from kafkapy.core.seams import Callback, OtherNodes
 from kafkapy.group.lag import LagFigure
 from kafkapy.kraft.controller.directories import ReplicaDirectory
 from kafkapy.kraft.controller.producer_ids import ProducerIdBlock
@@ -45,7 +45,9 @@ HangUp = Callable[[Callback], None]
 class BrokerRole(Role):
     """Handlers of client requests are given this."""
 
-    def __init__(self, base: NodeBase, link: ControllerLink, network: Network, turn: Turn) -> None:
+    def __init__(
+        self, base: NodeBase, link: ControllerLink, other_nodes: OtherNodes, turn: Turn
+    ) -> None:
         super().__init__(base)
         self.link = link
         self.turn = turn
@@ -103,7 +105,7 @@ class BrokerRole(Role):
             node_id=self.node_id,
             config=self.config,
             clock=self.clock,
-            network=network,
+            other_nodes=other_nodes,
             image=lambda: self.image,
             partitions=self.partitions,
             producer_ids=self.producer_ids,

@@ -37,7 +37,9 @@ class ControllerRole(Role):
     def __init__(self, base: NodeBase) -> None:
         super().__init__(base)
         self.controller = Controller(
-            settings=controller_settings(base.config, base.cluster_id),
+            settings=controller_settings(
+                base.config, base.cluster_id, lambda: base.quorum.voters.ids
+            ),
             rules=BrokerConfigRules(base.config),
             clock=base.clock,
             rng=base.rng,

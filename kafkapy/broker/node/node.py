@@ -20,7 +20,8 @@ from kafkapy.broker.node.controller_role import ControllerRole
 from kafkapy.broker.peers.nobody_else import NobodyElse
 from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.errors import DiskFailed
-from kafkapy.core.seams import Callback, Clock, Disk, Journal, Network, Rng
+from kafkapy.core.network import Network, NoNetwork
+from kafkapy.core.seams import Callback, Clock, Disk, Journal, OtherNodes, Rng
 
 
 class Node(NodeBase):
@@ -36,6 +37,7 @@ class Node(NodeBase):
         journal: Journal,
         bound_ports: Mapping[str, int],
         network: Network | None = None,
+        other_nodes: OtherNodes | None = None,
         link: ControllerLink | None = None,
         host: str = "127.0.0.1",
         turn: Turn | None = None,
@@ -49,6 +51,7 @@ class Node(NodeBase):
             rng=rng,
             journal=journal,
             bound_ports=bound_ports,
+            network=network or NoNetwork(),
             host=host,
         )
         self.controller: ControllerRole | None = None
@@ -58,7 +61,7 @@ class Node(NodeBase):
         self.broker: BrokerRole | None = None
         if config.is_broker:
             assert link is not None, "a broker has a way to a controller"
-            self.broker = BrokerRole(self, link, network or NobodyElse(), turn or Turn())
+            self.broker = BrokerRole(self, link, other_nodes or NobodyElse(), turn or Turn())
         if self.controller is not None and self.broker is not None:
             self.controller.when_serving = self.broker.when_serving
 

@@ -1,9 +1,13 @@
 """From the configuration to what each part of the node is told of it."""
 
+from collections.abc import Callable, Sequence
+
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.listeners import parse_voters
+from kafkapy.broker.config.listeners import parse_addresses, parse_voters
 from kafkapy.broker.node.endpoints import Endpoints
 from kafkapy.broker.node.identity import Identity, is_alone
+from kafkapy.broker.peers.connection import PeerSettings
+from kafkapy.core.addresses import Address
 from kafkapy.kraft.controller.state import ControllerSettings
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
 from kafkapy.kraft.metadata_quorum import MetadataQuorumSettings
@@ -55,7 +59,9 @@ def _configured_voters(config: BrokerConfig, endpoints: Endpoints, listener: str
     return VoterSet([Voter(ReplicaKey(config.node_id), own)])
 
 
-def controller_settings(config: BrokerConfig, cluster_id: str) -> ControllerSettings:
+def controller_settings(
+    config: BrokerConfig, cluster_id: str, quorum_ids: Callable[[], Sequence[int]]
+) -> ControllerSettings:
     return ControllerSettings(
         node_id=config.node_id,
         cluster_id=cluster_id,
@@ -64,7 +70,27 @@ def controller_settings(config: BrokerConfig, cluster_id: str) -> ControllerSett
         balance_interval_ms=config.leader_imbalance_check_interval_seconds * 1000,
         unclean_election_interval_ms=config.unclean_leader_election_interval_ms,
         max_idle_interval_ms=config.metadata_max_idle_interval_ms,
-        quorum_ids=(config.node_id,),
+        quorum_ids=quorum_ids,
+    )
+
+
+def bootstrap_addresses(config: BrokerConfig) -> list[Address]:
+    """Whom to ask who leads the quorum, as long as nobody has said."""
+    voters = parse_voters(config.controller_quorum_voters)
+    if voters:
+        return [Address(one.host, one.port) for one in voters]
+    key = "controller.quorum.bootstrap.servers"
+    return [
+        Address(host, port)
+        for host, port in parse_addresses(key, config.controller_quorum_bootstrap_servers)
+    ]
+
+
+def peer_settings(config: BrokerConfig, purpose: str) -> PeerSettings:
+    """Of connections to other nodes, for one purpose each."""
+    return PeerSettings(
+        client_id=f"{purpose}-{config.node_id}",
+        connection_setup_timeout_ms=config.socket_connection_setup_timeout_ms,
     )
 
 

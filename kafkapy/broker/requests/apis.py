@@ -34,17 +34,18 @@ class Api:
     is_forwarded: bool = False
     # What ApiVersions says the minimum is, where it is not the truth (KAFKA-18659).
     advertised_min_version: int | None = None
+    # The module in handlers/, where it does not have the API's name.
+    handler: str | None = None
 
     @property
     def handle(self) -> Handle:
-        """Of the module in handlers/ that has the API's name, imported at its first request."""
-        return _handle(int(self.key))
+        """Of its module in handlers/, imported at its first request."""
+        return _handle(self.handler or self.key.name.lower())
 
 
 @cache
-def _handle(key: int) -> Handle:
-    name = next(one.name for one in ApiKey if one == key)
-    handle: Handle = import_module(f"{_HANDLERS}.{name.lower()}").handle
+def _handle(name: str) -> Handle:
+    handle: Handle = import_module(f"{_HANDLERS}.{name}").handle
     return handle
 
 
@@ -122,6 +123,17 @@ APIS: tuple[Api, ...] = (
     ),
     _row(K.OFFSET_DELETE, (0, 0), "DELETE on Group, READ on Topic"),
     _row(K.DESCRIBE_QUORUM, (0, 2), "DESCRIBE on Cluster", **_FORWARDED),
+    _row(
+        K.FETCH,
+        (4, 18),
+        "CLUSTER_ACTION on Cluster",
+        handler="fetch_metadata_log",
+        **_CONTROLLER,
+    ),
+    _row(K.VOTE, (0, 2), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
+    _row(K.BEGIN_QUORUM_EPOCH, (0, 1), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
+    _row(K.END_QUORUM_EPOCH, (0, 1), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
+    _row(K.FETCH_SNAPSHOT, (0, 1), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
     _row(K.ALTER_PARTITION, (2, 3), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
     _row(K.UPDATE_FEATURES, (0, 2), "ALTER on Cluster", **_FORWARDED),
     _row(K.DESCRIBE_CLUSTER, (0, 2), "none", **_BOTH),

@@ -56,7 +56,7 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answe
         call.body = decode_produce_request(header.api_version, body)
         if broker is not None:
             learn(broker, request, body_at, call)
-    elif header.api_key == ApiKey.FETCH:
+    elif header.api_key == ApiKey.FETCH and not peer.is_controller_listener:
         call.body = decode_fetch_request(header.api_version, body)
     else:
         call.body = decode_request(header.api_key, header.api_version, body)

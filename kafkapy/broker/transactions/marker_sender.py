@@ -22,7 +22,7 @@ from kafkapy.broker.transactions.marker_writer import Marker, MarkerWriter
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import NO_NODE, TopicPartition
-from kafkapy.core.seams import Clock, Network
+from kafkapy.core.seams import Clock, OtherNodes
 from kafkapy.core.time import later
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.txn.markers import MarkersDue
@@ -69,7 +69,7 @@ class MarkerSender:
         *,
         node_id: int,
         clock: Clock,
-        network: Network,
+        other_nodes: OtherNodes,
         writer: MarkerWriter,
         leader_of: Callable[[TopicPartition], int | None],
         request_timeout_ms: int = 30_000,
@@ -77,7 +77,7 @@ class MarkerSender:
         """`leader_of`: NO_NODE if it has none now, None if there is no such partition."""
         self._node_id = node_id
         self._clock = clock
-        self._network = network
+        self._other_nodes = other_nodes
         self._writer = writer
         self._leader_of = leader_of
         self._request_timeout_ms = request_timeout_ms
@@ -155,7 +155,7 @@ class MarkerSender:
                 self._settle(parcel, theirs)
 
         body = {"markers": [_marker_fields(parcel) for parcel in wanted]}
-        self._network.call(
+        self._other_nodes.call(
             node,
             ApiKey.WRITE_TXN_MARKERS,
             VERSION,

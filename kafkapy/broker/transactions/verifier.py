@@ -27,7 +27,7 @@ from kafkapy.broker.transactions.verification import (
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
-from kafkapy.core.seams import Clock, Network
+from kafkapy.core.seams import Clock, OtherNodes
 from kafkapy.core.time import Instant, later
 from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.protocol.api_keys import ApiKey
@@ -63,7 +63,7 @@ class Verifier:
         *,
         node_id: int,
         clock: Clock,
-        network: Network,
+        other_nodes: OtherNodes,
         coordinator: TransactionCoordinator,
         coordinator_of: Callable[[str], int],
         settings: VerificationSettings | None = None,
@@ -71,7 +71,7 @@ class Verifier:
         """`coordinator_of(transactional id)`: the node that leads its partition, or NO_NODE."""
         self._node_id = node_id
         self._clock = clock
-        self._network = network
+        self._other_nodes = other_nodes
         self._coordinator = coordinator
         self._coordinator_of = coordinator_of
         self._settings = settings or VerificationSettings()
@@ -198,7 +198,7 @@ class Verifier:
                     theirs = errors.get(question.transactional_id, {})
                     self._answer(one, {**_all(question, ErrorCode.NETWORK_EXCEPTION), **theirs})
 
-        self._network.call(
+        self._other_nodes.call(
             node,
             ApiKey.ADD_PARTITIONS_TO_TXN,
             VERSION,

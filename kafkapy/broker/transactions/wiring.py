@@ -22,7 +22,7 @@ from kafkapy.broker.transactions.verifier import VerificationSettings, Verifier
 from kafkapy.coordinator.partitioning import partition_for
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE, TopicPartition
-from kafkapy.core.seams import Clock, Network
+from kafkapy.core.seams import Clock, OtherNodes
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.txn.machine import TransactionSettings
 from kafkapy.txn.producer_ids import ProducerIds
@@ -37,7 +37,7 @@ class TransactionWiring:
         node_id: int,
         config: BrokerConfig,
         clock: Clock,
-        network: Network,
+        other_nodes: OtherNodes,
         image: Callable[[], MetadataImage],
         partitions: Partitions,
         producer_ids: ProducerIds,
@@ -55,7 +55,7 @@ class TransactionWiring:
         self.markers = MarkerSender(
             node_id=node_id,
             clock=clock,
-            network=network,
+            other_nodes=other_nodes,
             writer=self.marker_writer,
             leader_of=self._leader_of,
             request_timeout_ms=config.request_timeout_ms,
@@ -77,7 +77,7 @@ class TransactionWiring:
         self.verifier = Verifier(
             node_id=node_id,
             clock=clock,
-            network=network,
+            other_nodes=other_nodes,
             coordinator=self.transactions,
             coordinator_of=self._coordinator_of,
             settings=VerificationSettings(

@@ -135,7 +135,7 @@ class FeatureMachine:
         for controller in state.image.controllers.values():
             if controller.id != state.settings.node_id:
                 yield f"Controller {controller.id}", _range(controller.features, name)
-        for voter in state.settings.quorum_ids:
+        for voter in state.settings.quorum_ids():
             if voter != state.settings.node_id and voter not in state.image.controllers:
                 raise Refused(
                     ErrorCode.INVALID_UPDATE_VERSION,

@@ -5,7 +5,7 @@ appended, committed or not, so that each decision builds on the one before. If t
 stops being the leader the whole state is dropped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -41,7 +41,7 @@ class ControllerSettings:
     unclean_election_interval_ms: int = 300_000
     max_idle_interval_ms: int = 500
     # Every voter, so that a feature is not finalized that one of them does not know.
-    quorum_ids: tuple[int, ...] = ()
+    quorum_ids: Callable[[], Sequence[int]] = tuple
 
 
 class Contact(NamedTuple):

@@ -72,6 +72,11 @@ class Quorum:
         return self._state.leader_id
 
     @property
+    def leader_endpoints(self) -> tuple[VoterAddress, ...]:
+        """Of `leader_id`, as far as they are known."""
+        return self._state.leader_endpoints
+
+    @property
     def is_leader(self) -> bool:
         return isinstance(self._state.role, Leader)
 

@@ -93,8 +93,8 @@ class HostNetwork:
     def listen(self, port: int, accept: Accept) -> None:
         self._listeners[port] = accept
 
-    def stop_listening(self) -> None:
-        self._listeners.clear()
+    def stop_listening(self, port: int) -> None:
+        self._listeners.pop(port, None)
 
     def accepts(self, port: int) -> Accept | None:
         return self._listeners.get(port)

@@ -46,11 +46,12 @@ class Line(NamedTuple):
 
 
 class RecordingJournal:
-    """Keeps every line of this life of the node."""
+    """Keeps every line of this life of the node; `who` says whose they are in the trace."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, who: str = "journal") -> None:
         self.lines: list[Line] = []
         self._trace = trace
+        self._who = who
 
     def info(self, event: str, **facts: object) -> None:
         self._add(Line("info", event, facts))
@@ -66,4 +67,4 @@ class RecordingJournal:
 
     def _add(self, line: Line) -> None:
         self.lines.append(line)
-        self._trace.note("journal", line)
+        self._trace.note(self._who, line)

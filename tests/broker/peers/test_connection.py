@@ -157,7 +157,7 @@ def test_what_the_peer_does_not_speak_is_not_sent(bench: Bench) -> None:
 
 
 def test_who_is_refused_tries_again_after_a_backoff_that_grows(bench: Bench) -> None:
-    bench.host.stop_listening()
+    bench.host.stop_listening(PORT)
     waits = []
     for _ in range(8):
         before = bench.clock.now()

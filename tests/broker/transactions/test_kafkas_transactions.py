@@ -58,7 +58,7 @@ class Broker:
             markers=MarkerSender(
                 node_id=1,
                 clock=self.clock,
-                network=FakeNetwork(),
+                other_nodes=FakeNetwork(),
                 writer=writer,
                 leader_of=lambda _: 1,
             ),

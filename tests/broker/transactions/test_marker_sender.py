@@ -55,7 +55,7 @@ class Sending:
         self.sender = MarkerSender(
             node_id=ME,
             clock=self.clock,
-            network=self.network,
+            other_nodes=self.network,
             writer=self.writer,
             leader_of=self.leaders.get,
         )

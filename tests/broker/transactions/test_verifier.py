@@ -53,7 +53,7 @@ class Verifying(Coordinating):
         self.verifier = Verifier(
             node_id=ME,
             clock=self.clock,
-            network=self.network,
+            other_nodes=self.network,
             coordinator=self.coordinator,
             coordinator_of=lambda _: self.coordinator_node,
             settings=VerificationSettings(is_enabled=lambda: self.is_enabled),

@@ -96,7 +96,7 @@ def test_every_broker_must_know_the_level() -> None:
 
 
 def test_every_controller_must_be_registered_and_know_the_level() -> None:
-    cluster = Cluster(bootstrap=_levels(metadata_version=25), quorum_ids=(0, 3000))
+    cluster = Cluster(bootstrap=_levels(metadata_version=25), quorum_ids=lambda: (0, 3000))
     update = UpdateFeatures((FeatureUpdate("metadata.version", 26),))
     assert cluster.refusal(update) is ErrorCode.INVALID_UPDATE_VERSION
     cluster.ask(RegisterController(3000, UUID(int=5), (), FEATURES))

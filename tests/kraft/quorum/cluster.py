@@ -2,19 +2,14 @@
 parts; who leads, what is committed and what was acknowledged is checked all along."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from kafkapy.core.errors import ErrorCode
+from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
 from kafkapy.kraft.metadata_quorum import Answered, MetadataQuorum, MetadataQuorumSettings
-from kafkapy.kraft.quorum.messages import (
-    FetchRequest,
-    FetchResponse,
-    FetchSnapshotRequest,
-    FetchSnapshotResponse,
-    Request,
-    Response,
-)
+from kafkapy.kraft.quorum.answering import QuorumStopped
+from kafkapy.kraft.quorum.messages import FetchRequest, Request, Response
 from kafkapy.kraft.quorum.state import QuorumSettings
 from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet, parse_voters
 from kafkapy.kraft.records.metadata import MetadataRecord, TopicRecord
@@ -75,6 +70,7 @@ class Member:
         quorum, self.quorum = self.quorum, None
         assert quorum is not None
         self.life += 1
+        quorum.answering.end()
         # Callbacks of the dead find it closed.
         quorum._is_closed = True
         quorum._replay.stop()
@@ -111,7 +107,8 @@ class Cluster:
         self.rng = SimRng(seed)
         self.loss = 0  # in 100
         self.snapshots = snapshots or SnapshotSettings()
-        self.quorum = quorum or QuorumSettings()
+        # Snapshots travel in many pieces.
+        self.quorum = replace(quorum or QuorumSettings(), fetch_snapshot_max_bytes=300)
         self.voters: VoterSet = parse_voters(
             ",".join(f"{n}@n{n}:{n}" for n in range(1, count + 1)), "CONTROLLER"
         )
@@ -161,11 +158,11 @@ class Cluster:
         def arrive() -> None:
             if to.quorum is None or self._is_lost(sender, to):
                 return self._later(lambda: answer(ConnectionError("lost")), 500)
-            answered = answer_of(to.quorum, request)
-            wait = 50 if isinstance(answered, FetchResponse) and not answered.records else 0
-            return self._later(lambda: come_back(answered), wait)
+            return ask(
+                to.quorum, request, lambda answered: self._later(lambda: come_back(answered))
+            )
 
-        def come_back(answered: Response) -> None:
+        def come_back(answered: Response | Exception) -> None:
             if self._is_lost(sender, to):
                 self._later(lambda: answer(ConnectionError("lost")), 500)
             else:
@@ -250,18 +247,19 @@ class Cluster:
         )
 
 
-def answer_of(quorum: MetadataQuorum, request: Request) -> Response:
-    """As the handlers above will do it."""
-    answer = quorum.handle(request)
-    if isinstance(request, FetchRequest) and isinstance(answer, FetchResponse):
-        nothing = answer.diverging is None and answer.snapshot is None
-        if answer.error is ErrorCode.NONE and nothing:
-            return answer._replace(records=quorum.read(request.offset, request.max_bytes))
-    if isinstance(answer, FetchSnapshotResponse) and answer.error is ErrorCode.NONE:
-        assert isinstance(request, FetchSnapshotRequest)
-        data = quorum.read_snapshot(request.snapshot, request.position, 300)
-        return answer._replace(data=data)
-    return answer
+def ask(
+    quorum: MetadataQuorum, request: Request, then: Callable[[Response | Exception], None]
+) -> None:
+    """As the handlers do it."""
+    if isinstance(request, FetchRequest):
+        quorum.answering.fetch(request, then)
+        return
+    try:
+        answer = quorum.answering.handle(request)
+    except (QuorumStopped, Refused) as refused:
+        then(refused)
+        return
+    then(answer)
 
 
 def _epoch_of(member: Member) -> int:

@@ -105,7 +105,7 @@ def test_a_candidate_with_a_shorter_log_is_not_elected() -> None:
     ask = VoteRequest("c", None, ReplicaKey(9), epoch + 1, 0, 0, is_pre_vote=False)
     for member in cluster.members:
         if member is not leader and member.quorum is not None:
-            answer = member.quorum.handle(ask)
+            answer = member.quorum.answering.handle(ask)
             assert not getattr(answer, "is_granted", True)
     cluster.heal()
 

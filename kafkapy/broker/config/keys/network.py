@@ -86,7 +86,6 @@ class NetworkKeys(Section):
     socket_connection_setup_timeout_ms = int64(
         10000,
         "How long a connection to another node may take to be set up, at first.",
-        ignored=ONE_TIMEOUT,
     )
     socket_connection_setup_timeout_max_ms = int64(
         30000,

@@ -1,0 +1,136 @@
+"""What the quorum machine wants said to other controllers, said over connections.
+
+    Send(to, request) --> address of `to`, or the next bootstrap server --> PeerConnection
+                      --> answer, translated --> the machine
+
+A fetch waits at the leader until there is something to fetch; it has a connection of its own,
+so that votes and news of epochs are not queued behind it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from kafkapy.broker.peers.connection import PeerConnection, PeerSettings
+from kafkapy.broker.peers.failures import CallFailed, Why
+from kafkapy.broker.raft import epochs, fetch, fetch_snapshot, vote
+from kafkapy.core.addresses import Address
+from kafkapy.core.errors import Corrupt, Refused
+from kafkapy.core.network import Network
+from kafkapy.core.seams import Clock, Rng
+from kafkapy.kraft.quorum.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchSnapshotRequest,
+    Request,
+    Response,
+    VoteRequest,
+)
+from kafkapy.protocol.api_keys import ApiKey
+
+Answered = Callable[[Response | Exception], None]
+
+
+class _Rpc(NamedTuple):
+    api: ApiKey
+    versions: tuple[int, int]
+    fields: Callable[[Any], Any]
+    response_from: Callable[[Any, str], Response]
+
+
+_RPCS: Final[dict[type, _Rpc]] = {
+    VoteRequest: _Rpc(ApiKey.VOTE, (0, 2), vote.request_fields, vote.response_from),
+    BeginQuorumEpochRequest: _Rpc(
+        ApiKey.BEGIN_QUORUM_EPOCH, (0, 1), epochs.begin_fields, epochs.response_from
+    ),
+    EndQuorumEpochRequest: _Rpc(
+        ApiKey.END_QUORUM_EPOCH, (0, 1), epochs.end_fields, epochs.response_from
+    ),
+    FetchRequest: _Rpc(
+        ApiKey.FETCH, (fetch.FIRST_VERSION, 18), fetch.request_fields, fetch.response_from
+    ),
+    FetchSnapshotRequest: _Rpc(
+        ApiKey.FETCH_SNAPSHOT, (0, 1), fetch_snapshot.request_fields, fetch_snapshot.response_from
+    ),
+}
+
+
+class RaftTransport:
+    """`address_of` tells where a voter or the leader is; `bootstrap` whom to ask before that
+    is known, `own` not being one of them."""
+
+    def __init__(
+        self,
+        network: Network,
+        clock: Clock,
+        rng: Rng,
+        *,
+        listener: str,
+        bootstrap: Sequence[Address],
+        own: Sequence[Address],
+        address_of: Callable[[int], Address | None],
+        settings: PeerSettings,
+        request_timeout_ms: int,
+    ) -> None:
+        self._network = network
+        self._clock = clock
+        self._rng = rng
+        self._listener = listener
+        self._bootstrap = tuple(one for one in bootstrap if one not in own)
+        self._address_of = address_of
+        self._settings = settings
+        self._request_timeout_ms = request_timeout_ms
+        self._connections: dict[tuple[Address, bool], PeerConnection] = {}
+        self._next = 0
+
+    def __call__(self, to: int | None, request: Request, then: Answered) -> None:
+        address = self._bootstrap_server() if to is None else self._address_of(to)
+        if address is None:
+            failure = CallFailed(Why.UNREACHABLE, f"nobody knows where node {to} is")
+            self._clock.call_soon(lambda: then(failure))
+            return
+        rpc = _RPCS[type(request)]
+
+        def answered(answer: Any) -> None:
+            then(self._read(rpc, answer))
+
+        self._connection(address, waits=isinstance(request, FetchRequest)).call(
+            rpc.api,
+            rpc.fields(request),
+            answered,
+            versions=rpc.versions,
+            timeout_ms=self._request_timeout_ms,
+        )
+
+    def _read(self, rpc: _Rpc, answer: Any) -> Response | Exception:
+        if isinstance(answer, CallFailed):
+            return answer
+        try:
+            return rpc.response_from(answer, self._listener)
+        except (Refused, Corrupt) as failure:
+            return failure
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+
+    def _bootstrap_server(self) -> Address | None:
+        """One after the other: the first may be gone for ever."""
+        if not self._bootstrap:
+            return None
+        self._next += 1
+        return self._bootstrap[self._next % len(self._bootstrap)]
+
+    def _connection(self, address: Address, *, waits: bool) -> PeerConnection:
+        connection = self._connections.get((address, waits))
+        if connection is None:
+            connection = PeerConnection(
+                self._network,
+                self._clock,
+                self._rng,
+                address,
+                listener=self._listener,
+                settings=self._settings,
+            )
+            self._connections[address, waits] = connection
+        return connection

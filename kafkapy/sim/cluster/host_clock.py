@@ -1,0 +1,49 @@
+"""One machine's view of time: behind or ahead of the others, a little too fast or too slow.
+
+What a process asks for runs in that process: not while it is paused, and not after its death.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Final
+
+from kafkapy.core.seams import Callback
+from kafkapy.core.time import NEVER, Instant, later
+from kafkapy.sim.world.clock import SimClock, SimTimer
+
+_MILLION: Final = 1_000_000
+
+
+class HostClock:
+    """See the seam `Clock`. `of_a_life` says what runs a callback in the process."""
+
+    def __init__(self, base: SimClock, *, skew_ms: int, drift_ppm: int) -> None:
+        self._run: Callable[[Callback], None] = _at_once
+        self._base = base
+        self._began = base.now()
+        self._skew_ms = skew_ms
+        self._rate = _MILLION + drift_ppm  # of this clock's milliseconds in a million true ones
+
+    def now(self) -> Instant:
+        true_ms = self._base.now() - self._began
+        return Instant(self._began + self._skew_ms + true_ms * self._rate // _MILLION)
+
+    def call_at(self, when: Instant, then: Callback) -> SimTimer:
+        if when == NEVER:
+            return self._base.call_at(when, then)
+        wait_ms = max(0, when - self.now())
+        true_ms = -(-wait_ms * _MILLION // self._rate)  # rounded up: never too early
+        return self._base.call_at(later(self._base.now(), true_ms), lambda: self._run(then))
+
+    def of_a_life(self, run: Callable[[Callback], None]) -> "HostClock":
+        """The same clock for the next process."""
+        clock = copy(self)
+        clock._run = run
+        return clock
+
+    def call_soon(self, then: Callback) -> None:
+        self._base.call_soon(lambda: self._run(then))
+
+
+def _at_once(then: Callback) -> None:
+    then()
