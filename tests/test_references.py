@@ -45,7 +45,7 @@ def test_this_repository_refers_to_nothing_that_is_not_there() -> None:
         ("a.md", "[names](docs/formats/log.md#1-names) `log/names.py` `kafkapy/log/` PLAN.md"),
         ("docs/a.md", "[names](formats/log.md) `names` `a/b` <https://a.b/c.md>"),
         ("kafkapy/log/README.md", "`names.py` `log/names.py`"),
-        ("kafkapy/README.md", "`names.py`"),
+        ("docs/a.md", "`names.py`"),
         ("docs/TESTING_A.md", "`conftest.py` of yours"),
     ],
 )
