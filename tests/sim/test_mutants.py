@@ -18,6 +18,7 @@ from kafkapy.log.local_log import LocalLog
 from kafkapy.log.names import CLEAN_SHUTDOWN_MARKER
 from kafkapy.log.producers.producer_state import ProducerEntry
 from kafkapy.log.retention import Retention
+from kafkapy.runtime.runtime import Runtime
 from kafkapy.sim.promises.partitions import BrokenPromise
 from kafkapy.sim.runs.single_node import Failed, run_seed
 from kafkapy.sim.world.disk import SimDisk
@@ -76,6 +77,18 @@ def forgets_what_it_decided(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MetadataLog, "flush", flush)
 
 
+def answers_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """Controller and coordinators say what they decided as soon as it is appended."""
+
+    def answer(runtime: Runtime[Any, Any], answers: Any, uncommitted: Any) -> None:
+        for then, reply in answers:
+            then(reply)
+        if uncommitted is not None:
+            runtime._await_commit(uncommitted)
+
+    patch.setattr(Runtime, "_answer", answer)
+
+
 def deletes_too_early(patch: pytest.MonkeyPatch) -> None:
     """Retention by age takes whatever is sealed."""
 
@@ -106,6 +119,7 @@ def has_a_disk_that_lies(patch: pytest.MonkeyPatch) -> None:
         does_not_know_retries,
         forgets_to_remove_the_marker,
         forgets_what_it_decided,
+        answers_before_the_commit,
         deletes_too_early,
         cleans_the_last_value,
         has_a_disk_that_lies,
