@@ -23,16 +23,19 @@ def handle(node: "ControllerRole", call: Call) -> Answer:
     if not node.config.delete_topic_enable:
         code = ErrorCode.INVALID_REQUEST if call.version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
         return _response({asked: Refused(code) for asked in _asked(call)})
+    # The controller's image may hold what is not committed yet: what it says, "no such topic"
+    # too, leaves only with the controller's own answer.
     verdicts, wanted = _looked_up(node, call)
-    if not wanted:
-        return _response(verdicts)
     promise = Later()
     topics = node.controller.image.topics_by_id
     names = {asked: topics[topic_id].name for asked, topic_id in wanted.items()}
 
     def decided(reply: DeleteReply | Refused) -> None:
+        if isinstance(reply, Refused):
+            promise.resolve(_response(dict.fromkeys(verdicts, reply), wanted, names))
+            return
         for asked, topic_id in wanted.items():
-            verdicts[asked] = reply if isinstance(reply, Refused) else reply[topic_id]
+            verdicts[asked] = reply[topic_id]
         promise.resolve(_response(verdicts, wanted, names))
 
     node.controller.submit(DeleteTopics(tuple(wanted.values())), decided)
@@ -48,7 +51,7 @@ def _asked(call: Call) -> list[_Asked]:
 def _looked_up(
     node: "ControllerRole", call: Call
 ) -> tuple[dict[_Asked, Refused | None], dict[_Asked, UUID]]:
-    """What can be said without the controller, and the ids of the rest."""
+    """What is wrong with some of what is asked for, and the ids of the rest."""
     asked = _asked(call)
     counts = Counter(asked)
     verdicts: dict[_Asked, Refused | None] = {}

@@ -1,5 +1,6 @@
 """DeleteTopics in bytes: by name, by id, and what cannot be."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -58,6 +59,30 @@ def test_what_is_asked_for_wrongly_is_refused_one_by_one() -> None:
     assert {ErrorCode(one.error_code) for one in answer.responses} == {ErrorCode.INVALID_REQUEST}
     assert len(answer.responses) == 5
     assert "t" in node.image.topics_by_name
+
+
+def test_that_a_topic_is_not_there_is_said_once_that_is_committed() -> None:
+    """It was deleted a moment ago: were we to fall now, it would be there again."""
+    node = AdminNode()
+    node.cluster.create("t", (1,))
+    node.cluster.log.holds_back = True
+    first = node.ask(delete_topics, KEY, 5, topic_names=["t"], timeout=1000)
+    second = node.ask(delete_topics, KEY, 5, topic_names=["t"], timeout=1000)
+    assert not first.is_resolved
+    assert not second.is_resolved
+    node.cluster.log.commit()
+    answers: list[Any] = [first.answer, second.answer]
+    codes = [ErrorCode(one.responses[0].error_code) for one in answers]
+    assert codes == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_who_leads_no_more_knows_no_topics() -> None:
+    node = AdminNode()
+    node.cluster.create("t", (1,))
+    node.controller.resign()
+    answer = node.request(delete_topics, KEY, 5, topic_names=["t", "nope"], timeout=1000)
+    codes = [ErrorCode(one.error_code) for one in answer.responses]
+    assert codes == [ErrorCode.NOT_CONTROLLER] * 2
 
 
 @pytest.mark.parametrize(
