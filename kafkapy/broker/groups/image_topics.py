@@ -5,7 +5,7 @@ from uuid import UUID
 
 from kafkapy.group.topics import Topic
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.kraft.image.topics import Topic as ImageTopic
+from kafkapy.kraft.image.topics import TopicState
 
 
 class ImageTopics:
@@ -23,12 +23,12 @@ class ImageTopics:
     def names(self) -> Iterable[str]:
         return self._image.topics_by_name
 
-    def _seen(self, topic: ImageTopic | None) -> Topic | None:
+    def _seen(self, topic: TopicState | None) -> Topic | None:
         if topic is None:
             return None
         return Topic(topic.name, topic.id, len(topic.partitions), self._racks(topic))
 
-    def _racks(self, topic: ImageTopic) -> tuple[frozenset[str], ...]:
+    def _racks(self, topic: TopicState) -> tuple[frozenset[str], ...]:
         brokers = self._image.brokers
         if all(broker.rack is None for broker in brokers.values()):
             return ()

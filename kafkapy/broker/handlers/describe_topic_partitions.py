@@ -8,7 +8,7 @@ from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
 from kafkapy.broker.metadata.topic_names import is_legal_topic_name
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.image.topics import PartitionState, Topic
+from kafkapy.kraft.image.topics import PartitionState, TopicState
 
 if TYPE_CHECKING:
     from kafkapy.broker.node.broker_role import BrokerRole
@@ -61,7 +61,7 @@ def _page(
     return None
 
 
-def _from(topic: Topic, first_index: int) -> Iterator[tuple[int, PartitionState]]:
+def _from(topic: TopicState, first_index: int) -> Iterator[tuple[int, PartitionState]]:
     for index in sorted(topic.partitions):
         if index >= first_index:
             yield index, topic.partitions[index]
@@ -81,7 +81,7 @@ def _missing(name: str) -> dict[str, Any]:
 
 
 def _topic(
-    node: "BrokerRole", topic: Topic, states: list[tuple[int, PartitionState]]
+    node: "BrokerRole", topic: TopicState, states: list[tuple[int, PartitionState]]
 ) -> dict[str, Any]:
     return {
         "error_code": 0,

@@ -15,7 +15,7 @@ from kafkapy.broker.metadata.topic_names import is_legal_topic_name
 from kafkapy.broker.requests.request import Answer, Call, Encoded
 from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.image.topics import PartitionState, Topic
+from kafkapy.kraft.image.topics import PartitionState, TopicState
 from kafkapy.protocol.framing import frame, response_head
 from kafkapy.protocol.messages import encode_response
 
@@ -144,7 +144,7 @@ def _missing(
     }
 
 
-def _topic(node: "BrokerRole", call: Call, topic: Topic) -> dict[str, Any]:
+def _topic(node: "BrokerRole", call: Call, topic: TopicState) -> dict[str, Any]:
     return {
         "error_code": 0,
         "name": topic.name,

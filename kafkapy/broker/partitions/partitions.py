@@ -25,7 +25,7 @@ from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Callback, Clock
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.kraft.image.topics import Topic
+from kafkapy.kraft.image.topics import TopicState
 from kafkapy.log.config import LogConfig
 from kafkapy.log.directories.all_logs import AllLogs
 
@@ -187,7 +187,7 @@ class Partitions:
                     self._logs.reconfigure(partition.topic_partition, config)
                     partition.reconfigured()
 
-    def _follow_partition(self, topic: Topic, index: int) -> None:
+    def _follow_partition(self, topic: TopicState, index: int) -> None:
         state = topic.partitions[index]
         key = (topic.name, index)
         partition = self._by_name.get(key)
@@ -203,7 +203,7 @@ class Partitions:
             for heard in self.on_leadership:
                 heard(partition, partition.is_leader)
 
-    def _create(self, topic: Topic, index: int) -> Partition | None:
+    def _create(self, topic: TopicState, index: int) -> Partition | None:
         topic_partition = TopicPartition(topic.name, index)
         try:
             log = self._logs.get_or_create(topic_partition, topic.id, self._config_for(topic.name))
@@ -214,7 +214,7 @@ class Partitions:
         self._by_id[topic.id, index] = partition
         return partition
 
-    def _delete(self, topic: Topic, index: int) -> None:
+    def _delete(self, topic: TopicState, index: int) -> None:
         partition = self._by_name.pop((topic.name, index), None)
         if partition is None:
             return

@@ -7,7 +7,7 @@ from uuid import UUID
 from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.controller.partition_change import Election, PartitionChange, without
 from kafkapy.kraft.controller.state import ControllerState, Located
-from kafkapy.kraft.image.topics import Topic
+from kafkapy.kraft.image.topics import TopicState
 from kafkapy.kraft.records.metadata import PartitionChangeRecord
 
 
@@ -31,7 +31,7 @@ class TopicRules(NamedTuple):
     election: Election
 
 
-def rules_of(state: ControllerState, topic: Topic) -> TopicRules:
+def rules_of(state: ControllerState, topic: TopicState) -> TopicRules:
     """Where the topic allows it, an election that nobody asked for may be unclean."""
     is_unclean = state.allows_unclean_election(topic.name)
     return TopicRules(

@@ -18,7 +18,7 @@ from kafkapy.kraft.controller.rules import ConfigRules, Values
 from kafkapy.kraft.features import ELR_FIELDS, ELR_VERSION
 from kafkapy.kraft.image.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from kafkapy.kraft.image.registrations import BrokerRegistration
-from kafkapy.kraft.image.topics import PartitionState, Topic
+from kafkapy.kraft.image.topics import PartitionState, TopicState
 from kafkapy.kraft.uuids import LOST, MIGRATING, UNASSIGNED
 
 # An operation on this many partitions or records is refused as a whole.
@@ -58,7 +58,7 @@ class Contact(NamedTuple):
 class Located:
     """A partition and where it belongs."""
 
-    topic: Topic
+    topic: TopicState
     index: int
     state: PartitionState
 
@@ -139,7 +139,7 @@ class ControllerState:
             self.image.metadata_version >= ELR_FIELDS
         )
 
-    def min_insync_replicas(self, topic: Topic) -> int:
+    def min_insync_replicas(self, topic: TopicState) -> int:
         """As far as its replication factor allows it to be met."""
         configured = self.rules.min_insync_replicas(
             self.image.configs(TOPIC_RESOURCE, topic.name), self.node_values, self.cluster_values
@@ -158,7 +158,7 @@ class ControllerState:
             for index, state in topic.partitions.items():
                 yield Located(topic, index, state)
 
-    def topic(self, name: str) -> Topic:
+    def topic(self, name: str) -> TopicState:
         topic = self.image.topics_by_name.get(name)
         if topic is None:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -20,7 +20,7 @@ from kafkapy.kraft.controller.rules import TopicSetting
 from kafkapy.kraft.controller.state import MAX_RECORDS_PER_OPERATION, ControllerState
 from kafkapy.kraft.controller.topic_names import by_metric_name, check_collision, check_name
 from kafkapy.kraft.image.image import TOPIC_RESOURCE
-from kafkapy.kraft.image.topics import PartitionState, Topic
+from kafkapy.kraft.image.topics import PartitionState, TopicState
 from kafkapy.kraft.records.metadata import (
     ConfigRecord,
     MetadataRecord,
@@ -265,7 +265,7 @@ class TopicMachine:
             )
         return records_of(topic.id, self._added(topic, wanted), standing)
 
-    def _added(self, topic: Topic, wanted: MorePartitions) -> list[PartitionState]:
+    def _added(self, topic: TopicState, wanted: MorePartitions) -> list[PartitionState]:
         standing = len(topic.partitions)
         more = wanted.count - standing
         factor = len(topic.partitions[0].replicas)

@@ -7,7 +7,7 @@ image. Subscribers get both. What came and went within one delta is not in it.
 from uuid import UUID
 
 from kafkapy.kraft.image.registrations import BrokerRegistration
-from kafkapy.kraft.image.topics import PartitionState, Topic
+from kafkapy.kraft.image.topics import PartitionState, TopicState
 from kafkapy.kraft.records.metadata import QuotaEntity
 
 ConfigResource = tuple[int, str]
@@ -41,8 +41,8 @@ class Delta:
     )
 
     def __init__(self) -> None:
-        self.topics_created: dict[UUID, Topic] = {}
-        self.topics_deleted: dict[UUID, Topic] = {}
+        self.topics_created: dict[UUID, TopicState] = {}
+        self.topics_deleted: dict[UUID, TopicState] = {}
         self.partitions: dict[UUID, dict[int, PartitionState | None]] = {}
         self.configs: set[ConfigResource] = set()
         self.brokers: dict[int, BrokerRegistration | None] = {}
@@ -62,10 +62,10 @@ class Delta:
 
     # -- called by the image alone -----------------------------------------------------
 
-    def topic_created(self, topic: Topic) -> None:
+    def topic_created(self, topic: TopicState) -> None:
         self.topics_created[topic.id] = topic
 
-    def topic_deleted(self, topic: Topic) -> None:
+    def topic_deleted(self, topic: TopicState) -> None:
         touched = self.partitions.pop(topic.id, {})
         if self.topics_created.pop(topic.id, None) is not None:
             return

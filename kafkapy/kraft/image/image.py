@@ -23,7 +23,7 @@ from kafkapy.kraft.image.registrations import (
     broker_from,
     controller_from,
 )
-from kafkapy.kraft.image.topics import PartitionState, Topic, changed, partition_from
+from kafkapy.kraft.image.topics import PartitionState, TopicState, changed, partition_from
 from kafkapy.kraft.records.metadata import (
     AbortTransactionRecord,
     AccessControlEntryRecord,
@@ -90,8 +90,8 @@ class MetadataImage:
         self.offset = -1
         self.epoch = -1
         self.timestamp = -1
-        self.topics_by_name: dict[str, Topic] = {}
-        self.topics_by_id: dict[UUID, Topic] = {}
+        self.topics_by_name: dict[str, TopicState] = {}
+        self.topics_by_id: dict[UUID, TopicState] = {}
         self.partition_count = 0
         self.brokers: dict[int, BrokerRegistration] = {}
         self.controllers: dict[int, ControllerRegistration] = {}
@@ -239,7 +239,7 @@ class MetadataImage:
                 assert_never(record)
 
     def _create_topic(self, record: TopicRecord, delta: Delta) -> None:
-        topic = Topic(record.name, record.topic_id)
+        topic = TopicState(record.name, record.topic_id)
         assert record.name not in self.topics_by_name, f"{record} exists already"
         self.topics_by_id[topic.id] = topic
         self.topics_by_name[topic.name] = topic

@@ -1,4 +1,4 @@
-"""What the image knows of topics: `Topic` and its partitions.
+"""What the image knows of topics: `TopicState` and its partitions.
 
 A `PartitionState` is never changed: a change makes a new one. So states may be held,
 compared with later ones, and shared by copies of the image.
@@ -110,7 +110,7 @@ def changed(state: PartitionState, record: PartitionChangeRecord) -> PartitionSt
     )
 
 
-class Topic:
+class TopicState:
     """A topic and its partitions by index. The image adds and replaces; others only read."""
 
     __slots__ = ("id", "name", "partitions")
@@ -120,20 +120,20 @@ class Topic:
         self.id = topic_id
         self.partitions: dict[int, PartitionState] = {}
 
-    def copy(self) -> "Topic":
-        twin = Topic(self.name, self.id)
+    def copy(self) -> "TopicState":
+        twin = TopicState(self.name, self.id)
         twin.partitions = self.partitions.copy()
         return twin
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Topic)
+            isinstance(other, TopicState)
             and (self.name, self.id) == (other.name, other.id)
             and self.partitions == other.partitions
         )
 
     def __repr__(self) -> str:
-        return f"Topic({self.name!r}, {self.id}, {len(self.partitions)} partitions)"
+        return f"TopicState({self.name!r}, {self.id}, {len(self.partitions)} partitions)"
 
 
 def _or(new: tuple[int, ...] | None, old: tuple[int, ...]) -> tuple[int, ...]:
