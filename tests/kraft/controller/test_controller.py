@@ -109,6 +109,18 @@ def test_a_log_that_does_not_lead_any_more_refuses_at_once() -> None:
     assert not cluster.controller.is_active
 
 
+def test_a_leadership_that_ends_with_its_first_record_leaves_nothing_behind() -> None:
+    cluster = Cluster()
+    cluster.controller.resign()
+    cluster.log.leads = False
+    cluster.controller.lead(MetadataImage(), default_bootstrap())
+    assert cluster.refusal(_create("t")) is ErrorCode.NOT_CONTROLLER
+    assert cluster.clock.pending == 0
+    cluster.log.leads = True
+    cluster.controller.lead(cluster.log.image(), ())
+    assert cluster.controller.is_active
+
+
 def test_a_controller_that_does_not_lead_answers_so() -> None:
     cluster = Cluster(brokers=1)
     cluster.controller.resign()
