@@ -1,7 +1,7 @@
 """Many producers of one record a request, their broker killed in the middle: whatever was
 acknowledged is there, and where the acknowledgement said.
 
-Such records come in the same moment and are written together (kafkapy/server/gathering.py);
+Such records come in the same moment and are written together (kafkapy/core/turn.py);
 a client library would send them as one batch.
 """
 

@@ -45,11 +45,7 @@ class FileSlice(Protocol):
 
 
 class File(Protocol):
-    """One file, named once. The operating system's handle behind it may come and go.
-
-    `append` writes all buffers or raises DiskFailed with the size as it was before. A shell
-    may write them later, if it sees to it that nobody can tell.
-    """
+    """One file, named once. The operating system's handle behind it may come and go."""
 
     @property
     def path(self) -> str: ...
@@ -57,7 +53,20 @@ class File(Protocol):
     @property
     def size(self) -> int: ...
 
-    def append(self, buffers: Sequence[Bytes]) -> None: ...
+    def append(self, buffers: Sequence[Bytes]) -> None:
+        """All buffers, or DiskFailed with the size as it was before.
+
+        - `size`, `read` and `slice` have it at once.
+        - The file system has it when this returns or, within a turn (core/turn.py), at the
+          latest before the turn's answers leave; and before anything else that is done on
+          this disk after it. Until then a process that dies takes it along, and whatever
+          was appended to this file after it.
+        - Nothing of it is told to anybody before the file system has it.
+        - If it cannot be written then, it is cut off, the turn is told (`Turn.failed`) and its
+          answers do not leave. Whoever appended counts on what is lost: from then on this
+          file raises DiskFailed whatever is asked of it.
+        - Durable it is once a `flush` that was asked for after it has answered.
+        """
 
     def read(self, position: int, length: int) -> bytes:
         """Up to `length` bytes; fewer only at the end of the file."""

@@ -1,7 +1,7 @@
 """One client's connection: bytes in, frames to the broker, answers out in order.
 
     readable -> recv -> every complete frame -> dispatch -> [pending...] -> outgoing
-    end of the reactor's round, or a `Later` resolved outside of one        -> send
+    the turn writes, or a `Later` resolved outside of one                   -> send
 
 All of it is synchronous: the reactor calls `on_readable` and `on_writable`, and a `Later`
 that something else resolves sends from there. Small frames are parsed in a buffer that
@@ -69,6 +69,7 @@ class Connection:
         "_pending",
         "_reactor",
         "_socket",
+        "_turn",
         "_wanted",
         "is_open",
         "last_used",
@@ -90,6 +91,7 @@ class Connection:
         self.last_used = 0.0
         self._socket = sock
         self._reactor = reactor
+        self._turn = reactor.turn
         self._dispatch = dispatch
         self._encode = encode
         self._closed = closed
@@ -118,7 +120,7 @@ class Connection:
             self.close(str(bad))
         except OSError:
             self.close(None)
-        self._reactor.answered.append(self._flush)
+        self._turn.answer(self._flush)
 
     def _receive_into_scratch(self) -> None:
         limit = PEEK_BYTES if self._frames_are_large else SCRATCH_BYTES
@@ -241,11 +243,7 @@ class Connection:
         self._flush_in_time()
 
     def _flush_in_time(self) -> None:
-        """Not before the others of this round: what was appended in it may not be written."""
-        if self._reactor.is_in_round:
-            self._reactor.answered.append(self._flush)
-        else:
-            self._flush()
+        self._turn.answer(self._flush)
 
     def _flush(self) -> None:
         if not self.is_open:

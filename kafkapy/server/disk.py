@@ -20,6 +20,7 @@ from typing import Final, Protocol
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Disk, Flushed
 from kafkapy.core.time import Instant
+from kafkapy.core.turn import Turn
 from kafkapy.server.files import (
     Folder,
     Handle,
@@ -30,7 +31,6 @@ from kafkapy.server.files import (
     flush_directory,
     replace_file,
 )
-from kafkapy.server.gathering import Gathering
 from kafkapy.server.reaper import Reaper
 
 # Descriptors kept open when the caller names no limit: a quarter of the usual hard limit
@@ -58,10 +58,10 @@ class RealDisk:
         self,
         run_in_thread: RunInThread | None = None,
         max_open_files: int = DEFAULT_MAX_OPEN_FILES,
-        gathering: Gathering | None = None,
+        turn: Turn | None = None,
     ) -> None:
         self.run_in_thread: RunInThread = run_in_thread or _run_inline
-        self.gathering = gathering or Gathering()
+        self.turn = turn or Turn()
         self._max_open_files = max(max_open_files, 1)
         self._folders: dict[str, Folder] = {}
         self._open: OrderedDict[RealFile, None] = OrderedDict()
@@ -81,7 +81,7 @@ class RealDisk:
         if name in folder.files:
             return folder.files[name].opened_again()
         if create:
-            self.gathering.settle()
+            self.turn.settle()
         fd = _create(path) if create else -1
         size = 0 if fd >= 0 else self.size(path)
         file = folder.files[name] = RealFile(self, folder, name, size)
@@ -91,12 +91,12 @@ class RealDisk:
         return file
 
     def read_file(self, path: str) -> bytes:
-        self.gathering.settle()
+        self.turn.settle()
         with failures_of(path), open(path, "rb", buffering=0) as file:
             return file.read()
 
     def write_file(self, path: str, data: bytes) -> None:
-        self.gathering.settle()
+        self.turn.settle()
         write = self._writes.get(path)
         with failures_of(path):
             if write is None:
@@ -105,7 +105,7 @@ class RealDisk:
                 write.overtake(data)
 
     def write_file_later(self, path: str, data: bytes, then: Flushed) -> None:
-        self.gathering.settle()
+        self.turn.settle()
         write = self._writes.get(path)
         if write is None:
             write = self._writes[path] = _LaterWrite(path, self.run_in_thread, self._writes)
@@ -122,7 +122,7 @@ class RealDisk:
         return os.path.isdir(path)
 
     def size(self, path: str) -> int:
-        self.gathering.settle()
+        self.turn.settle()
         with failures_of(path):
             return os.stat(path).st_size
 
@@ -135,7 +135,7 @@ class RealDisk:
             os.utime(path, ns=(when * 1_000_000, when * 1_000_000))
 
     def make_directory(self, path: str) -> None:
-        self.gathering.settle()
+        self.turn.settle()
         with failures_of(path):
             try:
                 os.mkdir(path)
@@ -148,7 +148,7 @@ class RealDisk:
         self._changed(os.path.dirname(path))
 
     def rename(self, old: str, new: str) -> None:
-        self.gathering.settle()
+        self.turn.settle()
         with failures_of(old):
             os.rename(old, new)
         self._changed(os.path.dirname(old))
@@ -161,7 +161,7 @@ class RealDisk:
             self._rename_file(old, new)
 
     def remove(self, path: str) -> None:
-        self.gathering.settle()
+        self.turn.settle()
         large = -1
         with failures_of(path):
             status = os.stat(path)

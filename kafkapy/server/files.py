@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Bytes, Flushed
-from kafkapy.server.gathering import SMALL_BYTES, Gathering
+from kafkapy.core.turn import Turn
 from kafkapy.server.page_cache import bring_in, is_cached
 
 # `run_in_thread(work, then)`: run `work` on a worker thread, then `then` on the loop.
@@ -32,7 +32,7 @@ class Descriptors(Protocol):
     """What files ask of the disk they are on."""
 
     run_in_thread: RunInThread
-    gathering: Gathering
+    turn: Turn
 
     def open_handle(self, file: "RealFile") -> "Handle": ...
 
@@ -156,10 +156,11 @@ class RealFile:
     __slots__ = (
         "_disk",
         "_flushing",
-        "_gathering",
         "_is_gone",
+        "_lost",
         "_opens",
         "_size",
+        "_turn",
         "_waiting",
         "_written_from",
         "folder",
@@ -171,11 +172,12 @@ class RealFile:
         self._disk = disk
         self.folder = folder
         self.name = name
-        self._size = size  # with what is gathered
-        self._gathering = disk.gathering
+        self._size = size  # with what the turn keeps
+        self._turn = disk.turn
         self._written_from = size  # what is behind this has been written by this process
         self._opens = 1
         self._is_gone = False
+        self._lost: DiskFailed | None = None  # of what a turn kept for it
         self.handle: Handle | None = None
         self._flushing: list[Flushed] | None = None
         self._waiting: list[Flushed] = []
@@ -190,29 +192,30 @@ class RealFile:
 
     def append(self, buffers: Sequence[Bytes]) -> None:
         wanted = sum(map(len, buffers))
-        gathering = self._gathering
-        if gathering.file is not self:
-            gathering.settle()
-        if gathering.is_on and wanted <= SMALL_BYTES:
-            gathering.keep(self, b"".join(buffers))
+        if self._lost is not None:
+            raise self._lost
+        if self._turn.takes(self, wanted):
+            self._turn.keep(self, b"".join(buffers))
         else:
-            self._settle()
             self._write(buffers, wanted, self._size)
         self._size += wanted
 
-    def write_gathered(self) -> None:
-        data = self._gathering.take()
+    def write_kept(self) -> None:
+        data = self._turn.take()
         begin = self._size - len(data)
         try:
             self._write((data,), len(data), begin)
         except DiskFailed as failed:
             self._size = begin
-            self._gathering.lost(failed)
+            self._lost = failed
+            self._turn.lost(failed)
             raise
 
     def _settle(self) -> None:
-        if self._gathering.file is self:
-            self.write_gathered()
+        if self._turn.file is self:
+            self.write_kept()
+        elif self._lost is not None:
+            raise self._lost
 
     def _write(self, buffers: Sequence[Bytes], wanted: int, position: int) -> None:
         handle = self.handle or self._use()
@@ -234,9 +237,7 @@ class RealFile:
 
     def slice(self, position: int, length: int) -> RealFileSlice:
         self._settle()
-        assert 0 <= position <= position + length, (position, length)
-        if position + length > self._size:
-            raise DiskFailed(self.path, "what was appended could not be written")
+        assert 0 <= position <= position + length <= self._size, (position, length, self._size)
         return RealFileSlice(
             self.path,
             self._use(),
@@ -249,7 +250,7 @@ class RealFile:
     def truncate(self, size: int) -> None:
         assert size <= self._size, f"{self.path} is {self._size} bytes, cannot cut to {size}"
         self._settle()
-        self._gathering.settle()
+        self._turn.settle()
         with failures_of(self.path):
             os.ftruncate(self._use().fd, size)
         self._size = size
@@ -271,8 +272,8 @@ class RealFile:
                 folder.flushed(changes)
 
     def close(self) -> None:
-        if self._gathering.file is self:
-            self._gathering.settle()
+        if self._turn.file is self:
+            self._turn.settle()
         self._opens -= 1
         assert self._opens >= 0, f"{self.path} closed twice"
         if self._opens == 0:

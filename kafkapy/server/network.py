@@ -201,10 +201,12 @@ class SocketChannel:
 
     def send(self, parts: Sequence[Bytes]) -> None:
         assert self._out is not None, "not up"
-        self._out.add((b"".join(parts),))
-        if self._reactor.is_in_round:
-            self._reactor.answered.append(self._flush)
-        else:
+        # What it says of this node's log may not be written yet.
+        self._reactor.turn.answer(partial(self._leave, b"".join(parts)))
+
+    def _leave(self, frame: bytes) -> None:
+        if self.is_open and self._out is not None:
+            self._out.add((frame,))
             self._flush()
 
     def _flush(self) -> None:

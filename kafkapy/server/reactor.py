@@ -4,11 +4,9 @@ A Trio task per connection costs about 7 us a wake-up and kilobytes of stack; he
 socket is registered once in an epoll of our own. A round serves all sockets that are ready,
 so the price of a wake-up is shared, and an idle connection is one small object.
 
-    round    read and serve every socket that is ready -> write what that appended
-             -> send all answers -> end of the turn -> write, and send what that answered
-
-Answers leave together: a client with many connections is woken once for all of them, not once
-for each, and that was a sixth of what a small request costs.
+A round is a turn (core/turn.py): every socket that is ready is read and served, then the
+answers leave. They leave together: a client with many connections is woken once for all of
+them, not once for each, and that was a sixth of what a small request costs.
 
 Waiting for the next round through Trio costs as much again as serving a small request, so
 after a round the reactor waits by itself, holding the loop, until
@@ -21,7 +19,7 @@ after a round the reactor waits by itself, holding the loop, until
 and every 10 ms whatever comes, Trio's other tasks have their turn; if none of them has anything
 to do, waiting goes on here.
 
-If sockets have lately been ready very soon, it does not even go to sleep (haste.py).
+If sockets have lately been ready very soon, it does not even go to sleep (busy_waiting.py).
 
 Where there is no epoll, `selectors` gives the same rounds; Trio then has nothing to wait
 on and a worker thread waits in its place.
@@ -37,10 +35,9 @@ from typing import Protocol
 
 import trio
 
-from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.seams import Callback
+from kafkapy.core.turn import Turn
 from kafkapy.server.busy_waiting import MOST_EVENTS, Haste
-from kafkapy.server.gathering import Gathering
 
 # Trio's other tasks (signals; housekeeping) may be kept waiting this long,
 HOLD_SECONDS = 0.01
@@ -64,10 +61,7 @@ class Timers(Protocol):
 
 
 class Reactor(Protocol):
-    is_in_round: bool
-    answered: list[Callback]
-    """Within a round, whoever has answers to send puts the sending here: what they promise
-    may not be written before."""
+    turn: Turn
 
     def register(self, fd: int, owner: Ready, interest: int) -> None: ...
 
@@ -87,12 +81,9 @@ class Reactor(Protocol):
 class EpollReactor:
     """Linux: an epoll inside Trio's epoll."""
 
-    def __init__(self, turn: Turn, timers: Timers, gathering: Gathering) -> None:
-        self._turn = turn
-        self._gathering = gathering
+    def __init__(self, turn: Turn, timers: Timers) -> None:
+        self.turn = turn
         self._timers = timers
-        self.is_in_round = False
-        self.answered: list[Callback] = []
         self._epoll = select.epoll()
         self._owners: dict[int, Ready] = {}
         self._inbox = _Inbox()
@@ -117,8 +108,7 @@ class EpollReactor:
         readable = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
         writable = select.EPOLLOUT
         poll, owners, clock = self._epoll.poll, self._owners, time.perf_counter
-        turn, answered, timers = self._turn, self.answered, self._timers
-        gathering = self._gathering
+        turn, timers = self.turn, self._timers
         haste, others = Haste(poll, clock), _Others()
         trio.lowlevel.add_instrument(others)
         try:
@@ -127,10 +117,7 @@ class EpollReactor:
                 hold_until = clock() + HOLD_SECONDS
                 patience = 0.0
                 while events := (haste.poll() or poll(patience, MOST_EVENTS)):
-                    self.is_in_round = True
-                    # One alone would gather nothing but its own appends.
-                    gathering.is_on = len(events) > 1
-                    turn.begin()
+                    turn.begin(gathers=len(events) > 1)
                     answer_by = clock() + ANSWER_WITHIN_SECONDS
                     for fd, event in events:
                         # An earlier one of this round may have closed it.
@@ -141,11 +128,8 @@ class EpollReactor:
                         if owner is not None and event & readable:
                             owner.on_readable()
                             if clock() >= answer_by:
-                                _send(answered, gathering)
-                    _send(answered, gathering)
+                                turn.write_and_answer()
                     turn.end()
-                    _send(answered, gathering)
-                    self.is_in_round = gathering.is_on = False
                     now = clock()
                     were_asleep = not others.were_woken
                     if not were_asleep or now >= hold_until or now >= timers.wakes_at:
@@ -180,11 +164,8 @@ class EpollReactor:
 class SelectorReactor:
     """Elsewhere: the platform's best selector, waited for in a worker thread."""
 
-    def __init__(self, turn: Turn, gathering: Gathering) -> None:
-        self._turn = turn
-        self._gathering = gathering
-        self.is_in_round = False
-        self.answered: list[Callback] = []
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
         self._selector = selectors.DefaultSelector()
         self._is_closed = False
         self._token = trio.lowlevel.current_trio_token()
@@ -212,18 +193,13 @@ class SelectorReactor:
                     events = await trio.to_thread.run_sync(
                         self._selector.select, 0.01, abandon_on_cancel=False
                     )
-                self.is_in_round = True
-                self._gathering.is_on = len(events) > 1
-                self._turn.begin()
+                self.turn.begin(gathers=len(events) > 1)
                 for key, event in events:
                     if event & WRITE:
                         key.data.on_writable()
                     if event & READ and key.fd in self._selector.get_map():
                         key.data.on_readable()
-                _send(self.answered, self._gathering)
-                self._turn.end()
-                _send(self.answered, self._gathering)
-                self.is_in_round = self._gathering.is_on = False
+                self.turn.end()
                 await trio.lowlevel.checkpoint()
         finally:
             self.close()
@@ -280,16 +256,8 @@ class _Inbox:
                 os.close(self.fd)
 
 
-def _send(answered: list[Callback], gathering: Gathering) -> None:
-    gathering.write()
-    for send in answered:
-        send()
-    answered.clear()
-
-
-def make_reactor(turn: Turn, timers: Timers, gathering: Gathering) -> Reactor:
-    """Made inside the Trio loop that will run it. Each round is a turn: begun before its
-    sockets are served, ended after them."""
+def make_reactor(turn: Turn, timers: Timers) -> Reactor:
+    """Made inside the Trio loop that will run it. Each round is a turn."""
     if hasattr(select, "epoll") and hasattr(os, "eventfd"):
-        return EpollReactor(turn, timers, gathering)
-    return SelectorReactor(turn, gathering)
+        return EpollReactor(turn, timers)
+    return SelectorReactor(turn)

@@ -29,15 +29,14 @@ from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.node.identity import CannotStart
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.dispatch import dispatch, encode
-from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.addresses import shown
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback, Journal
+from kafkapy.core.turn import Turn
 from kafkapy.kraft.storage.adoption import make_directory
 from kafkapy.server.clock import LoopClock
 from kafkapy.server.connection import Dispatch
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
-from kafkapy.server.gathering import Gathering
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.reactor import Reactor, make_reactor
 from kafkapy.server.rng import SystemRng
@@ -129,26 +128,25 @@ class Shell:
         clock: LoopClock | None = None,
     ) -> None:
         self.clock = LoopClock() if clock is None else clock
-        turn = Turn()
-        self._gathering = Gathering()
-        self._gathering.failed = self._disk_failed
+        self._turn = Turn()
+        self._turn.failed = self._disk_failed
         self.listeners: list[Listener] = []
         self._config = config
         self._journal = journal
         self._sockets = sockets
-        self.reactor: Reactor = make_reactor(turn, self.clock, self._gathering)
+        self.reactor: Reactor = make_reactor(self._turn, self.clock)
         self._threads = Threads(self.reactor.run_soon)
         try:
             self._disk = self._make_disk()
             self._new_lock_files: list[str] = []
             self._locks = self._lock_directories()
-            self.node = self._make_node(turn)
+            self.node = self._make_node()
             self._dispatch: Dispatch = partial(dispatch, self.node)
         except BaseException:
             self.reactor.close()
             raise
 
-    def _make_node(self, turn: Turn) -> Node:
+    def _make_node(self) -> Node:
         ports = {endpoint.name: sock.getsockname()[1] for endpoint, sock in self._sockets}
         try:
             node = Node(
@@ -158,7 +156,7 @@ class Shell:
                 rng=SystemRng(),
                 journal=self._journal,
                 bound_ports=ports,
-                turn=turn,
+                turn=self._turn,
             )
         except CannotStart:
             self._leave_no_trace()
@@ -168,7 +166,7 @@ class Shell:
         return node
 
     def _make_disk(self) -> OwnedDisk:
-        return RealDisk(self._threads.run, _room_for_files(self._journal), self._gathering)
+        return RealDisk(self._threads.run, _room_for_files(self._journal), self._turn)
 
     def _lock_directories(self) -> list[Callable[[], None]]:
         """Before anything is read or written: nobody else works on these directories."""
@@ -245,8 +243,8 @@ class Shell:
                     listener.close_idle(idle_ms / 1000)
 
     def _disk_failed(self, failed: DiskFailed) -> None:
-        """What a round appended could not be written: its answers must not leave. Whose they
-        are is not told apart; clients come again and ask once more."""
+        """What a turn appended could not be written, and its answers did not leave: nobody may
+        wait for them. Clients come again and ask once more."""
         self.node.directory_failed(failed)
         count = sum(len(listener.connections) for listener in self.listeners)
         for listener in self.listeners:

@@ -22,6 +22,7 @@ from kafkapy.broker.requests.request import (
 from kafkapy.core.limits import MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
 from kafkapy.core.seams import Callback
 from kafkapy.core.time import Instant
+from kafkapy.core.turn import Turn
 from kafkapy.server.connection import SCRATCH_BYTES, Connection
 from kafkapy.server.reactor import READ, WRITE, Ready
 
@@ -29,8 +30,7 @@ from kafkapy.server.reactor import READ, WRITE, Ready
 class FakeReactor:
     def __init__(self) -> None:
         self.interest: dict[int, int] = {}
-        self.is_in_round = False
-        self.answered: list[Callback] = []
+        self.turn = Turn()
 
     def register(self, fd: int, owner: Ready, interest: int) -> None:
         self.interest[fd] = interest
@@ -49,11 +49,6 @@ class FakeReactor:
 
     def close(self) -> None:
         pass
-
-    def end_round(self) -> None:
-        for send in self.answered:
-            send()
-        self.answered.clear()
 
 
 class Echo:
@@ -116,8 +111,9 @@ class Wire:
         self.settle()
 
     def round(self) -> None:
+        self.reactor.turn.begin()
         self.connection.on_readable()
-        self.reactor.end_round()
+        self.reactor.turn.end()
 
     def settle(self) -> None:
         for _ in range(400):
@@ -177,9 +173,10 @@ def test_large_frames_come_through_whole_and_in_order(wire: Wire, size: int) -> 
 
 def test_answers_leave_at_the_end_of_the_round(wire: Wire) -> None:
     wire.client.send(framed(b"question"))
+    wire.reactor.turn.begin()
     wire.connection.on_readable()
     assert wire.received() == b""
-    wire.reactor.end_round()
+    wire.reactor.turn.end()
     assert wire.received() == framed(b"question")
 
 
@@ -195,10 +192,10 @@ def test_answers_leave_in_the_order_of_the_requests(wire: Wire) -> None:
 
 def test_an_answer_that_is_there_within_a_round_leaves_at_its_end(wire: Wire) -> None:
     wire.send(framed(b"L-first."))
-    wire.reactor.is_in_round = True
+    wire.reactor.turn.begin()
     wire.echo.later[0].resolve(Encoded((framed(b"first"),)))
     assert wire.received() == b""
-    wire.reactor.end_round()
+    wire.reactor.turn.end()
     assert wire.received() == framed(b"first")
 
 

@@ -4,16 +4,17 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from kafkapy.core.errors import DiskFailed
+from kafkapy.core.seams import Bytes
+from kafkapy.core.turn import Turn
 from kafkapy.server import files
 from kafkapy.server.disk import DirectoryLocked, RealDisk
-from kafkapy.server.gathering import Gathering
-from tests.sim.world.disk_conformance import Answers, DiskConformance
+from tests.sim.world.disk_conformance import Answers, DiskConformance, TurnConformance, begun
 
 
 class Threads:
@@ -33,40 +34,53 @@ class Threads:
         return len(waiting)
 
 
-class TestRealDisk(DiskConformance):
+class Under:
+    """The operating system, as another process sees it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_full = False
+        self.writes: list[int] = []
+        monkeypatch.setattr(os, "pwritev", self._pwritev)
+
+    def read(self, path: str) -> bytes:
+        return Path(path).read_bytes()
+
+    def _pwritev(self, fd: int, buffers: Sequence[Bytes], position: int) -> int:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        data = b"".join(buffers)
+        self.writes.append(len(data))
+        return os.pwrite(fd, data, position)
+
+
+class TestRealDisk(DiskConformance, TurnConformance):
     @pytest.fixture
-    def disk(self) -> RealDisk:
-        return RealDisk()
+    def disk(self, turn: Turn) -> RealDisk:
+        return RealDisk(turn=turn)
+
+    @pytest.fixture
+    def under(self, monkeypatch: pytest.MonkeyPatch) -> Under:
+        return Under(monkeypatch)
 
     @pytest.fixture
     def home(self, tmp_path: Path) -> str:
         return str(tmp_path)
 
 
-class TestRealDiskWithOneDescriptor(DiskConformance):
+class TestRealDiskWithOneDescriptor(TestRealDisk):
     """The same promises while files are evicted all the time."""
 
     @pytest.fixture
-    def disk(self) -> RealDisk:
-        return RealDisk(max_open_files=1)
+    def disk(self, turn: Turn) -> RealDisk:
+        return RealDisk(max_open_files=1, turn=turn)
+
+
+class TestRealDiskInATurn(TestRealDisk):
+    """The same promises in the middle of a turn that never ends."""
 
     @pytest.fixture
-    def home(self, tmp_path: Path) -> str:
-        return str(tmp_path)
-
-
-class TestRealDiskThatGathers(DiskConformance):
-    """The same promises in the middle of a round that never ends."""
-
-    @pytest.fixture
-    def disk(self) -> RealDisk:
-        gathering = Gathering()
-        gathering.is_on = True
-        return RealDisk(gathering=gathering)
-
-    @pytest.fixture
-    def home(self, tmp_path: Path) -> str:
-        return str(tmp_path)
+    def turn(self) -> Turn:
+        return begun(Turn())
 
 
 def open_descriptors() -> int:

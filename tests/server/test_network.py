@@ -1,3 +1,4 @@
+import select
 import selectors
 import socket
 import time
@@ -7,8 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kafkapy.core.addresses import Address
+from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import Channel, ChannelOwner, Down
 from kafkapy.core.seams import Callback
+from kafkapy.core.turn import Turn
 from kafkapy.server.listener import listen
 from kafkapy.server.network import SocketChannel, SocketNetwork
 from kafkapy.server.outgoing import Outgoing
@@ -22,8 +25,7 @@ class PumpedReactor:
     """A reactor whose rounds the test asks for."""
 
     def __init__(self) -> None:
-        self.is_in_round = False
-        self.answered: list[Callback] = []
+        self.turn = Turn()
         self._selector = selectors.DefaultSelector()
         self._soon: deque[Callback] = deque()
 
@@ -45,16 +47,13 @@ class PumpedReactor:
     def round(self) -> None:
         while self._soon:
             self._soon.popleft()()
-        self.is_in_round = True
+        self.turn.begin()
         for key, event in self._selector.select(0.05):
             if event & WRITE and key.fd in self._selector.get_map():
                 key.data.on_writable()
             if event & READ and key.fd in self._selector.get_map():
                 key.data.on_readable()
-        answered, self.answered = self.answered, []
-        self.is_in_round = False
-        for send in answered:
-            send()
+        self.turn.end()
 
     def close(self) -> None:
         self._selector.close()
@@ -66,7 +65,7 @@ class Accepting:
     def __init__(
         self, reactor: PumpedReactor, accept: Callable[[Channel], ChannelOwner], sock: socket.socket
     ) -> None:
-        self.channels: list[SocketChannel] = []
+        self.channels: list[Accepted] = []
         self._accept = accept
         self._reactor = reactor
         self._socket = sock
@@ -94,6 +93,11 @@ class Accepted(SocketChannel):
         self._out = Outgoing(sock, self._flush)
         self._is_connecting = False
         self._interest = READ
+
+    @property
+    def raw(self) -> socket.socket:
+        assert self._socket is not None
+        return self._socket
 
     def owned_by(self, owner: ChannelOwner) -> None:
         assert self._socket is not None
@@ -174,14 +178,27 @@ def test_a_frame_larger_than_allowed_breaks_the_channel(bench: SocketBench) -> N
     bench.run_until(lambda: client.down is Down.BROKEN)
 
 
-def test_what_is_sent_in_a_round_leaves_at_its_end(bench: SocketBench) -> None:
+def test_what_is_sent_in_a_turn_leaves_at_its_end(bench: SocketBench) -> None:
     """Until then what the frame speaks of may not be written."""
     echo, client = Echo(), Heard()
     channel = bench.connect(bench.listen(echo), client)
     bench.run_until(lambda: client.events == ["up"])
-    bench.reactor.is_in_round = True
+    bench.reactor.turn.begin()
     channel.send((framed(b"x"),))
-    assert len(bench.reactor.answered) == 1
-    bench.reactor.is_in_round = False
-    bench.reactor.answered.pop()()
+    assert not select.select([bench.accepting[-1].channels[-1].raw], [], [], 0)[0]
+    bench.reactor.turn.end()
     bench.run_until(lambda: client.frames == [b"x"])
+
+
+def test_what_speaks_of_what_could_not_be_written_never_leaves(bench: SocketBench) -> None:
+    echo, client = Echo(), Heard()
+    channel = bench.connect(bench.listen(echo), client)
+    bench.run_until(lambda: client.events == ["up"])
+    turn = bench.reactor.turn
+    turn.failed = lambda _: None
+    turn.begin()
+    channel.send((framed(b"lost"),))
+    turn.lost(DiskFailed("log", "No space left on device"))
+    turn.end()
+    channel.send((framed(b"next"),))
+    bench.run_until(lambda: client.frames == [b"next"])

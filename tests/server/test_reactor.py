@@ -13,17 +13,16 @@ from typing import NamedTuple
 import pytest
 import trio
 
-from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.seams import Callback
 from kafkapy.core.time import later
+from kafkapy.core.turn import Turn
 from kafkapy.server import reactor
 from kafkapy.server.clock import LoopClock
-from kafkapy.server.gathering import Gathering
 from kafkapy.server.reactor import HOLD_SECONDS, READ, WRITE, EpollReactor, Reactor, SelectorReactor
 
 NEVER_SECONDS = 10  # a failure instead of a hanging test; nothing waits for it
-Make = Callable[[Turn, LoopClock, Gathering], Reactor]
-REACTORS: list[Make] = [lambda turn, _, gathering: SelectorReactor(turn, gathering)]
+Make = Callable[[Turn, LoopClock], Reactor]
+REACTORS: list[Make] = [lambda turn, _: SelectorReactor(turn)]
 if hasattr(select, "epoll"):
     REACTORS.append(EpollReactor)
 
@@ -45,7 +44,7 @@ class Recorder:
     def on_readable(self) -> None:
         self.socket.recv(100)
         self._log.append(f"serve {self.name}")
-        self._reactor.answered.append(lambda: self._log.append(f"answer {self.name}"))
+        self._turn.answer(lambda: self._log.append(f"answer {self.name}"))
         self._turn.at_end(self._end)
 
     def on_writable(self) -> None:
@@ -74,14 +73,13 @@ class Kit:
         self.log: list[str] = []
         self.turn = Turn()
         self.clock = LoopClock()
-        self.gathering = Gathering()
         self._make = make
 
     def run(self, prepare: Callable[[], None]) -> None:
         """Until both have had something done to them."""
 
         async def main() -> None:
-            self.reactor = self._make(self.turn, self.clock, self.gathering)
+            self.reactor = self._make(self.turn, self.clock)
             self.both = [Recorder(name, self.reactor, self.turn, self.log) for name in "ab"]
             prepare()
             async with trio.open_nursery() as nursery:
@@ -116,8 +114,8 @@ def test_what_the_end_of_the_turn_answers_leaves_with_it(kit: Kit) -> None:
     def prepare() -> None:
         kit.question_both()
         for one in kit.both:
-            one.when_ended = lambda name=one.name: kit.reactor.answered.append(  # type: ignore[misc]  # its default
-                lambda: kit.log.append(f"late answer {name}, {kit.reactor.is_in_round}")
+            one.when_ended = lambda name=one.name: kit.turn.answer(  # type: ignore[misc]  # its default
+                lambda: kit.log.append(f"late answer {name}, {kit.turn.is_on}")
             )
 
     kit.run(prepare)
@@ -139,17 +137,17 @@ class Gatherer:
 
         def when_ended() -> None:
             self._append()
-            self._kit.reactor.answered.append(lambda: self._kit.log.append("late answer"))
+            self._kit.turn.answer(lambda: self._kit.log.append("late answer"))
 
         one.on_readable = on_readable  # type: ignore[method-assign]  # and this before it
         one.when_ended = when_ended
 
-    def write_gathered(self) -> None:
-        self._kit.log.append(f"write {len(self._kit.gathering.take())}")
+    def write_kept(self) -> None:
+        self._kit.log.append(f"write {len(self._kit.turn.take())}")
 
     def _append(self) -> None:
-        if self._kit.gathering.is_on:
-            self._kit.gathering.keep(self, b"x")
+        if self._kit.turn.takes(self, 1):
+            self._kit.turn.keep(self, b"x")
 
 
 def test_what_was_appended_is_written_before_any_answer_leaves(kit: Kit) -> None:
@@ -166,7 +164,7 @@ def test_what_was_appended_is_written_before_any_answer_leaves(kit: Kit) -> None
         *("serve a", "serve b", "write 2", "answer a", "answer b"),
     ]
     assert kit.log[7:] == ["write 2", "late answer", "late answer"]
-    assert not kit.gathering.is_on
+    assert not kit.turn.gathers
 
 
 def test_one_alone_gathers_nothing(kit: Kit) -> None:

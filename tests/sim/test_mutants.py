@@ -11,6 +11,7 @@ import pytest
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Flushed
+from kafkapy.core.turn import Turn
 from kafkapy.kraft.log.metadata_log import MetadataLog
 from kafkapy.log import recovery
 from kafkapy.log.cleaning.offset_map import OffsetMap
@@ -109,6 +110,23 @@ def has_a_disk_that_lies(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SimDisk, "flush_data", lambda *_: None)
 
 
+def acknowledges_before_the_write(patch: pytest.MonkeyPatch) -> None:
+    """Answers leave as soon as they are there, and the turn writes what they promise later."""
+    patch.setattr(Turn, "answer", lambda turn, send: send())
+
+
+def answers_though_the_write_failed(patch: pytest.MonkeyPatch) -> None:
+    """What a turn appended could not be written: the node knows, and its clients are told
+    that it is there."""
+
+    def write(turn: Turn) -> None:
+        turn.settle()
+        while turn._lost:
+            turn.failed(turn._lost.pop(0))
+
+    patch.setattr(Turn, "_write", write)
+
+
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
     "mutant",
@@ -123,6 +141,8 @@ def has_a_disk_that_lies(patch: pytest.MonkeyPatch) -> None:
         deletes_too_early,
         cleans_the_last_value,
         has_a_disk_that_lies,
+        acknowledges_before_the_write,
+        answers_though_the_write_failed,
     ],
 )
 def test_a_node_with_a_lie_in_it_is_caught(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,45 @@ import pytest
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.time import Instant
 from kafkapy.testing.memory_disk import MemoryDisk
+from tests.sim.world.disk_conformance import DiskConformance
+
+
+class Under:
+    def __init__(self, disk: MemoryDisk) -> None:
+        self._disk = disk
+
+    @property
+    def writes(self) -> list[int]:
+        raise AssertionError("nothing is kept: every append is a write")
+
+    @property
+    def is_full(self) -> bool:
+        return self._disk.is_full
+
+    @is_full.setter
+    def is_full(self, is_full: bool) -> None:
+        self._disk.is_full = is_full
+
+    def read(self, path: str) -> bytes:
+        return self._disk.read_file(path)
+
+
+class TestMemoryDisk(DiskConformance):
+    """It writes at once, in a turn or not."""
+
+    @pytest.fixture
+    def disk(self) -> MemoryDisk:
+        disk = MemoryDisk()
+        disk.make_directory("/data/home")
+        return disk
+
+    @pytest.fixture
+    def under(self, disk: MemoryDisk) -> Under:
+        return Under(disk)
+
+    @pytest.fixture
+    def home(self) -> str:
+        return "/data/home"
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ v7 fetch sessions (KIP-227), v9 leader epochs, v11 rack, v12 diverging epochs, v
 ids, v15 replica state as a tag, v16 node endpoints, v18 high watermark of KRaft replicas.
 
 A fetch that finds less than `min_bytes` is parked: it watches its partitions, and at the end
-of the turn (broker/requests/turn.py) in which one of them got more, those that did are read again.
+of the turn (core/turn.py) in which one of them got more, those that did are read again.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -23,11 +23,11 @@ from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import Lifecycle
 from kafkapy.broker.node.settings import cordoned_directories, directory_settings
 from kafkapy.broker.partitions.partitions import Partitions
-from kafkapy.broker.requests.turn import Turn
 from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Callback, OtherNodes
+from kafkapy.core.turn import Turn
 from kafkapy.group.lag import LagFigure
 from kafkapy.kraft.controller.directories import ReplicaDirectory
 from kafkapy.kraft.controller.producer_ids import ProducerIdBlock

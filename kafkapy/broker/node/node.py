@@ -18,10 +18,10 @@ from kafkapy.broker.node.base import NodeBase, StartsAndStops
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.node.controller_role import ControllerRole
 from kafkapy.broker.peers.nobody_else import NobodyElse
-from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import Network, NoNetwork
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, OtherNodes, Rng
+from kafkapy.core.turn import Turn
 
 
 class Node(NodeBase):

@@ -20,7 +20,7 @@ from kafkapy.protocol.batch import NewRecord, build_batch
 from kafkapy.protocol.compression import Codec
 from kafkapy.sim.promises.partitions import NUMBER_HEADER, BrokenPromise, PartitionPromises, Sent
 from kafkapy.sim.promises.topics import TopicFacts
-from kafkapy.sim.world.frames import HungUp, Pending
+from kafkapy.sim.world.frames import Disconnected, HungUp, Pending
 from kafkapy.sim.world.world import World
 
 MAX_IN_FLIGHT: Final = 5
@@ -172,6 +172,8 @@ class Producer:
         """In the order of the requests, as a connection gives them."""
         while self._requests and self._requests[0].answer is not None:
             request = self._requests.popleft()
+            if isinstance(request.answer, Disconnected):
+                continue  # as if there had been no answer: sent again after the next start
             for topic in request.answer.responses:
                 for answer in topic.partition_responses:
                     named = topic.topic_id if hasattr(topic, "topic_id") else topic.name

@@ -13,7 +13,7 @@ from kafkapy.sim.promises.partitions import (
     PartitionPromises,
     ReadRecord,
 )
-from kafkapy.sim.world.frames import Pending
+from kafkapy.sim.world.frames import Disconnected, Pending
 from kafkapy.sim.world.rng import SimRng
 from kafkapy.sim.world.world import World
 
@@ -87,7 +87,7 @@ def fetch(
     by_id: bool,
     then: Callable[[Fetched], None],
 ) -> None:
-    """One Fetch request; `then` runs when it is answered, perhaps much later."""
+    """One Fetch request; `then` runs when it is answered, perhaps much later, or never."""
     topic: dict[str, Any] = {
         "partitions": [
             {
@@ -116,6 +116,8 @@ def fetch(
 
     def answered(pending: Pending) -> None:
         answer = pending.answer
+        if isinstance(answer, Disconnected):
+            return
         if answer.error_code:
             then(Fetched(ErrorCode(answer.error_code), -1, -1, (), offset))
             return

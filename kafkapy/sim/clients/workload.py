@@ -56,7 +56,7 @@ class Workload:
             (4, administration.delete_records),
             (2, administration.move_partition),
             (3, self.change_producers),
-            (1, self.break_disk),
+            (2, self.break_disk),
         )
 
     def begin(self) -> None:
@@ -190,7 +190,8 @@ class Workload:
     def break_disk(self) -> None:
         """One operation soon fails, somewhere in one of the log directories."""
         rng = self._rng
-        kind = rng.choice(("append", "flush", "write_file", "create", "rename", "any"))
+        rare = ("flush", "write_file", "create", "rename", "any")
+        kind = "append" if rng.chance(40) else rng.choice(rare)
         path = rng.choice(self._world.settings["log.dirs"].split(","))
         self._clients.failing_path = path
         self._world.disk.fail(kind, in_path=path, nth=rng.magnitude(1, 50))

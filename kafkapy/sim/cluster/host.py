@@ -18,11 +18,11 @@ from typing import Final, cast
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.request import Peer
-from kafkapy.broker.requests.turn import Turn
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import ChannelOwner
 from kafkapy.core.seams import Callback, Disk
 from kafkapy.core.time import later
+from kafkapy.core.turn import Turn
 from kafkapy.sim.cluster.host_clock import HostClock
 from kafkapy.sim.cluster.network import End, HostNetwork, SimNetwork
 from kafkapy.sim.cluster.serving import Served

@@ -17,7 +17,7 @@ from kafkapy.sim.clients.state import Clients
 from kafkapy.sim.clients.workload import Workload
 from kafkapy.sim.promises.audit import Everything, audit, same_again
 from kafkapy.sim.promises.partitions import Death
-from kafkapy.sim.world.power import PowerCut
+from kafkapy.sim.world.power import IN_A_TURN, PowerCut
 from kafkapy.sim.world.rng import SimRng
 from kafkapy.sim.world.world import World
 
@@ -25,6 +25,9 @@ LIVES: Final = 5
 _ACTIONS: Final = (10, 120)
 # A start makes some forty changes; a busy life a few thousand.
 _CHANGES: Final = (16, 4000)
+# Appends and answers after the audit: a busy life has some hundreds.
+_CHANGES_IN_TURNS: Final = (1, 600)
+_DIES_IN_A_TURN_PERCENT: Final = 60
 _LINES_SHOWN: Final = 40
 
 
@@ -92,13 +95,18 @@ class Run:
         """One life, from the start to some death."""
         rng = self._rng
         self.world.disk_latency_ms = rng.choice((0, 0, 3, 30, 200))
-        planned = rng.weighted(((50, Death.POWER), (25, Death.KILLED), (25, Death.STOPPED)))
+        planned = rng.weighted(((40, Death.POWER), (35, Death.KILLED), (25, Death.STOPPED)))
         cut_after = rng.magnitude(*_CHANGES) if planned is not Death.STOPPED else None
+        in_a_turn = (
+            rng.magnitude(*_CHANGES_IN_TURNS) if rng.chance(_DIES_IN_A_TURN_PERCENT) else None
+        )
         try:
             everything = self._start_and_audit(cut_after)
             if rng.chance(30):
                 same_again(self.world, self.clients, everything)
                 self.world.power.cut_after(cut_after)
+            if cut_after is not None and in_a_turn is not None:
+                self.world.power.cut_after(in_a_turn, IN_A_TURN)
             self.workload.begin()
             for _ in range(rng.between(*_ACTIONS)):
                 self.workload.act()
@@ -166,4 +174,7 @@ class Run:
         for promises in self.clients.all_partitions():
             partition = self.world.broker.partitions.get(promises.topic.name, promises.index)
             if partition is not None and partition.topic_id == promises.topic.topic_id:
-                promises.written(partition.log.log_end_offset, partition.log.flushed_offset)
+                log = partition.log
+                is_written = self.world.disk.has_all_that_was_appended(log.directory)
+                end = log.log_end_offset if is_written else log.flushed_offset
+                promises.written(end, log.flushed_offset)

@@ -8,10 +8,14 @@ Every file and every directory has a volatile and a durable image (`disk_image.p
   some first few of those not flushed. Flushing a file flushes its directory and that
   one's parent, as `server/disk.py` does.
 
+- Within a turn (core/turn.py) small appends are kept and written together, as
+  `server/files.py` does; what is kept is the process's, and dies with it.
+
 Faults are asked for in advance: `fail(...)` the nth write or flush, `capacity` of the
-volume, or `on_write`, which is called before every change and flush and may raise
-`Interrupted`: the process or the machine dies there. `crash` is the machine's death,
-`kill` the process's: then all that was written is still there, flushed or not.
+volume, or `on_write`, which is called before every change and flush, and when an append is
+kept, and may raise `Interrupted`: the process or the machine dies there. `crash` is the
+machine's death, `kill` the process's: then all that was written is still there, flushed or
+not.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,6 +24,7 @@ from dataclasses import dataclass
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Bytes, Callback, Flushed, Rng
 from kafkapy.core.time import Instant
+from kafkapy.core.turn import Turn
 from kafkapy.sim.world.disk_image import Data, Directory, Image, Node, used_bytes
 
 
@@ -65,15 +70,52 @@ class SimFile:
         self._disk = disk
         self.path = path
         self._data = data
+        self._kept_bytes = 0
+        self._lost: DiskFailed | None = None  # of what a turn kept for it
         self._opens = 1
 
     @property
     def size(self) -> int:
-        return len(self._data.volatile)
+        return len(self._data.volatile) + self._kept_bytes
 
     def append(self, buffers: Sequence[Bytes]) -> None:
         data = b"".join(buffers)
         self._check_open()
+        if self._lost is not None:
+            raise self._lost
+        turn = self._disk.turn
+        if turn.takes(self, len(data)):
+            self._disk.keeping(self.path)
+            turn.keep(self, data)
+            self._kept_bytes += len(data)
+            self._disk.kept += 1
+            self._disk.unwritten_appends += 1
+        else:
+            self._write(data)
+
+    def write_kept(self) -> None:
+        data = self._disk.turn.take()
+        self._kept_bytes = 0
+        self._disk.unwritten.add(self)
+        first = self._disk.kept - self._disk.unwritten_appends + 1
+        try:
+            self._write(data)
+        except DiskFailed as failure:
+            self._lost = failure
+            self._disk.lost_appends.append((first, self._disk.kept))
+            self._disk.turn.lost(failure)
+            raise
+        finally:
+            self._disk.unwritten_appends = 0
+        self._disk.unwritten.discard(self)
+
+    def _settle(self) -> None:
+        if self._disk.turn.file is self:
+            self.write_kept()
+        elif self._lost is not None:
+            raise self._lost
+
+    def _write(self, data: bytes) -> None:
         try:
             self._disk.changing("append", self.path, len(data))
         except Interrupted as end:
@@ -84,39 +126,50 @@ class SimFile:
 
     def read(self, position: int, length: int) -> bytes:
         self._check_open()
+        self._settle()
         self._disk.touching("read", self.path)
         return bytes(self._data.volatile[position : position + length])
 
     def slice(self, position: int, length: int) -> SimFileSlice:
-        assert 0 <= position <= position + length <= self.size, (position, length, self.size)
         self._check_open()
+        self._settle()
+        assert 0 <= position <= position + length <= self.size, (position, length, self.size)
         return SimFileSlice(self._data, position, length)
 
     def truncate(self, size: int) -> None:
         assert size <= self.size, f"{self.path} is {self.size} bytes, cannot cut to {size}"
         self._check_open()
+        self._settle()
         self._disk.changing("truncate", self.path)
         del self._data.volatile[size:]
         self._data.modified_ms = self._disk.now()
 
     def flush(self, then: Flushed) -> None:
         self._check_open()
+        lost: DiskFailed | None = None
+        try:
+            self._settle()
+        except DiskFailed as failure:
+            lost = failure
         image = self._data.image()
         boot = self._disk.boots
 
         def done() -> None:
             if self._disk.boots == boot:
-                then(self._disk.flush_data(self.path, self._data, image))
+                then(lost or self._disk.flush_data(self.path, self._data, image))
 
         self._disk.run_later(done)
 
     def flush_now(self) -> None:
         self._check_open()
+        self._settle()
         error = self._disk.flush_data(self.path, self._data, self._data.image())
         if error is not None:
             raise error
 
     def close(self) -> None:
+        if self._disk.turn.file is self:
+            self._disk.turn.settle()
         self._opens -= 1
         assert self._opens >= 0, f"{self.path} closed twice"
         if self._opens == 0:
@@ -147,9 +200,17 @@ class SimDisk:
         self.now = now
         self.run_later: Callable[[Callback], object] = run_later or _at_once
         self.capacity = capacity
+        self.turn = Turn()
+        # To these more was appended than the disk has: it could not be written, or was not yet.
+        self.unwritten: set[SimFile] = set()
+        # Appends that turns kept, ever; how many of the last are not written; those that were
+        # lost in this life.
+        self.kept = 0
+        self.unwritten_appends = 0
+        self.lost_appends: list[tuple[int, int]] = []
         self.boots = 0
         self.flushes = 0
-        # (kind, path, bytes of an append or a write)
+        # (kind, path, bytes of an append that is written, or of a write)
         self.on_write: Callable[[str, str, int], None] | None = None
         self._root = Directory()
         self._files: dict[Data, SimFile] = {}
@@ -174,6 +235,10 @@ class SimDisk:
     def kill(self) -> None:
         """The process ends: its files, locks and flushes go, what it wrote stays."""
         self.boots += 1
+        self.turn = Turn()
+        self.unwritten.clear()
+        self.unwritten_appends = 0
+        self.lost_appends.clear()
         self._files.clear()
         self._faults.clear()
         self._locks.clear()
@@ -199,6 +264,7 @@ class SimDisk:
         return file
 
     def read_file(self, path: str) -> bytes:
+        self.turn.settle()
         self.touching("read", path)
         return bytes(self._data(path).volatile)
 
@@ -246,6 +312,7 @@ class SimDisk:
         return isinstance(self._find(path), Directory)
 
     def size(self, path: str) -> int:
+        self.turn.settle()
         return len(self._data(path).volatile)
 
     def modified_ms(self, path: str) -> Instant:
@@ -318,9 +385,14 @@ class SimDisk:
         self._locks.add(directory)
         return lambda: self._locks.discard(directory)
 
+    def contents(self, path: str) -> bytes:
+        """What the operating system has, without anybody having asked for it."""
+        return bytes(self._data(path).volatile)
+
     # What SimFile asks of its disk.
 
     def changing(self, kind: str, path: str, more_bytes: int = 0) -> None:
+        self.turn.settle()
         if self.on_write is not None:
             self.on_write(kind, path, more_bytes)
         self.touching(kind, path)
@@ -330,6 +402,10 @@ class SimDisk:
             and used_bytes(self._root) + more_bytes > self.capacity
         ):
             raise DiskFailed(path, "No space left on device")
+
+    def keeping(self, path: str) -> None:
+        if self.on_write is not None:
+            self.on_write("keep", path, 0)
 
     def touching(self, kind: str, path: str) -> None:
         for fault in self._faults:
@@ -355,6 +431,13 @@ class SimDisk:
     def forget(self, file: SimFile) -> None:
         if self.boot_of(file):
             del self._files[file.data]
+
+    def has_all_that_was_appended(self, directory: str) -> bool:
+        """To the files there: nothing is kept, and nothing was lost."""
+        files = {*self.unwritten, self.turn.file}
+        return not any(
+            isinstance(file, SimFile) and file.path.startswith(f"{directory}/") for file in files
+        )
 
     def _flush_names(self, path: str) -> None:
         directory = path.rpartition("/")[0]

@@ -1,8 +1,8 @@
 """Clients of a simulated node: real frames in, real frames out, no sockets.
 
-A request is encoded as clients do, handed to `broker/dispatch`, and what comes back is
-decoded from its bytes. The buffer of the request is spoiled as soon as the handler has
-returned: a shell reuses it.
+A request is encoded as clients do, served in a turn (`reactor.py`) by `broker/dispatch`, and
+what comes back is decoded from its bytes when the turn lets its answers leave. The buffer of
+the request is spoiled as soon as the handler has returned: a shell reuses it.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,16 +13,24 @@ from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.apis import find_api
 from kafkapy.broker.requests.dispatch import dispatch, encode
 from kafkapy.broker.requests.request import Call, Encoded, Hangup, Later, Peer, Resolved
+from kafkapy.core.seams import Callback
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import read_response_head, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
+from kafkapy.sim.promises.answers import AnswersPromise, Promised
 from kafkapy.sim.world.journal import Trace
+from kafkapy.sim.world.power import Power
+from kafkapy.sim.world.reactor import SimReactor
 
 _SPOILED = 0xEE
 
 
 class HungUp(Exception):
     """The node closed the connection instead of answering."""
+
+
+class Disconnected(HungUp):
+    """What the answer promised could not be written."""
 
 
 class Pending:
@@ -53,9 +61,21 @@ OnAnswer = Callable[[Pending], None]
 class Wire:
     """One connection to a node, for as long as that lives."""
 
-    def __init__(self, node: Node, trace: Trace, listener: str = "PLAINTEXT") -> None:
+    def __init__(
+        self,
+        node: Node,
+        reactor: SimReactor,
+        promise: AnswersPromise,
+        power: Power,
+        trace: Trace,
+        listener: str = "PLAINTEXT",
+    ) -> None:
         self._node = node
+        self._reactor = reactor
+        self._promise = promise
+        self._power = power
         self._trace = trace
+        self._leaving: dict[Pending, None] = {}  # answers that wait for the turn's write
         self._peer = Peer(listener, "127.0.0.1")
         self._correlation_id = 0
 
@@ -66,12 +86,23 @@ class Wire:
         body: Mapping[str, Any],
         then: OnAnswer | None = None,
     ) -> Pending:
-        """Hand the request over; answered at once, later, or never (acks=0)."""
+        """Hand the request over; answered later, or never (acks=0)."""
         self._correlation_id = correlation_id = self._correlation_id + 1
         pending = Pending(api_key, version, body, then)
         head = request_head(api_key, version, correlation_id, "sim")
         request = bytearray(head + encode_request(api_key, version, body))
-        self._trace.note("request", api_key.name, version, len(request), data=bytes(request))
+        self._reactor.arrives(partial(self._serve, request, correlation_id, pending))
+        return pending
+
+    def disconnect(self) -> None:
+        """Those whose answers did not leave, now that no turn is under way, never will hear."""
+        leaving, self._leaving = self._leaving, {}
+        for pending in leaving:
+            pending.resolve(Disconnected())
+
+    def _serve(self, request: bytearray, correlation_id: int, pending: Pending) -> None:
+        name = pending.api_key.name
+        self._trace.note("request", name, pending.version, len(request), data=bytes(request))
         call, answer = dispatch(self._node, memoryview(request), self._peer)
         request[:] = bytes([_SPOILED]) * len(request)
         answered = partial(self._answered, pending, correlation_id, call)
@@ -79,23 +110,36 @@ class Wire:
             answer.when_resolved(lambda later: answered(later.answer))
         else:
             answered(answer)
-        return pending
 
     def _answered(
         self, pending: Pending, correlation_id: int, call: Call, answer: Resolved
     ) -> None:
         if answer is None:
             return
+        # As a connection does: slices of files are read before the answer waits.
         if isinstance(answer, Hangup):
-            pending.resolve(HungUp(str(answer)))
-            return
-        response = _joined(call, answer)
-        self._trace.note("answer", pending.api_key.name, len(response), data=response)
+            arrive = partial(pending.resolve, HungUp(str(answer)))
+        else:
+            response = _joined(call, answer)
+            arrive = partial(self._arrived, pending, correlation_id, response)
+        self._leaving[pending] = None
+        promised = self._promise.answer_is_there()
+        self._reactor.turn.answer(partial(self._leave, pending, promised, arrive))
+
+    def _leave(self, pending: Pending, promised: Promised, arrive: Callback) -> None:
+        self._promise.answer_leaves(promised, pending.api_key.name)
+        self._power("answer", pending.api_key.name, 0)
+        del self._leaving[pending]
+        arrive()
+
+    def _arrived(self, pending: Pending, correlation_id: int, response: bytes) -> None:
+        api_key, version = pending.api_key, pending.version
+        self._trace.note("answer", api_key.name, len(response), data=response)
         frame = memoryview(response)[4:]
-        assert len(frame) == int.from_bytes(response[:4]), (pending.api_key, len(response))
-        answers, body_at = read_response_head(call.api_key, call.version, frame)
-        assert answers == correlation_id, (answers, correlation_id, call)
-        pending.resolve(decode_response(call.api_key, call.version, frame[body_at:]))
+        assert len(frame) == int.from_bytes(response[:4]), (api_key, len(response))
+        answers, body_at = read_response_head(api_key, version, frame)
+        assert answers == correlation_id, (answers, correlation_id, api_key)
+        pending.resolve(decode_response(api_key, version, frame[body_at:]))
 
 
 def latest_version(api_key: ApiKey) -> int:

@@ -9,19 +9,23 @@ does.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, cast
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.node.node import Node
+from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback, Disk
 from kafkapy.core.time import later
 from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.sim.promises.answers import AnswersPromise
 from kafkapy.sim.world.clock import SimClock
 from kafkapy.sim.world.disk import SimDisk
 from kafkapy.sim.world.frames import OnAnswer, Pending, Wire, latest_version
 from kafkapy.sim.world.journal import RecordingJournal, Trace
 from kafkapy.sim.world.power import DiskOfALife, Power
+from kafkapy.sim.world.reactor import SimReactor
 from kafkapy.sim.world.rng import SimRng
 
 # A node that has not started or stopped by then never will.
@@ -77,6 +81,9 @@ class World:
         self.disk_latency_ms = 0
         self._life = DiskOfALife(self.disk)
         self._wire: Wire | None = None
+        self._turns = self.rng.fork("turns")
+        self.reactor = SimReactor(self.clock, self._turns)
+        self._promise = AnswersPromise(self.disk)
         self._node_rng = self.rng.fork("node")
         self._tears = self.rng.fork("tears")
         self._latency = self.rng.fork("latency")
@@ -100,6 +107,9 @@ class World:
         self.trace.note("start", self.boots)
         self.journal = RecordingJournal(self.trace)
         self._life = DiskOfALife(self.disk)
+        self.reactor = SimReactor(self.clock, self._turns)
+        self.reactor.turn.failed = self._disk_failed
+        self.disk.turn = self.reactor.turn
         self.node = Node(
             config=BrokerConfig(self.settings),
             disk=cast(Disk, self._life),
@@ -107,8 +117,10 @@ class World:
             rng=self._node_rng,
             journal=self.journal,
             bound_ports={"PLAINTEXT": 9092, "CONTROLLER": 9093},
+            turn=self.reactor.turn,
         )
-        self._wire = Wire(self.node, self.trace)
+        self._promise = AnswersPromise(self.disk)
+        self._wire = Wire(self.node, self.reactor, self._promise, self.power, self.trace)
         return self.node
 
     def stop(self) -> None:
@@ -178,10 +190,19 @@ class World:
         assert answered, (api_key.name, "was never answered", body)
         return pending.answer
 
-    # The threads of the disk.
+    # The disk.
 
     def _finish_later(self, then: Callback) -> None:
-        """Flushes end in the order they began, each after a while."""
+        """Flushes end in the order they began, each after a while, and are heard of in a turn."""
         delay_ms = self._latency.below(self.disk_latency_ms + 1)
         self._last_finish = max(self._last_finish, later(self.clock.now(), delay_ms))
-        self.clock.call_at(self._last_finish, then)
+        self.clock.call_at(self._last_finish, partial(self.reactor.arrives, then))
+
+    def _disk_failed(self, failed: DiskFailed) -> None:
+        """What a turn appended could not be written, and its answers did not leave."""
+        assert self.node is not None
+        assert self._wire is not None
+        self.trace.note("lost", failed)
+        self._promise.losses_are_known()
+        self.node.directory_failed(failed)
+        self.clock.call_soon(self._wire.disconnect)

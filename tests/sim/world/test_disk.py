@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback
+from kafkapy.core.turn import Turn
 from kafkapy.sim.world.disk import Interrupted, SimDisk
-from tests.sim.world.disk_conformance import Answers, DiskConformance
+from tests.sim.world.disk_conformance import Answers, DiskConformance, TurnConformance, begun
 
 SEEDS = st.integers(0, 2**32)
 
@@ -39,16 +40,53 @@ class Never:
         return UUID(int=0)
 
 
-class TestSimDisk(DiskConformance):
+class Under:
+    """The volatile image: what the operating system has."""
+
+    def __init__(self, disk: SimDisk) -> None:
+        self._disk = disk
+        self.writes: list[int] = []
+        disk.on_write = self._on_write
+
+    @property
+    def is_full(self) -> bool:
+        return self._disk.capacity == 0
+
+    @is_full.setter
+    def is_full(self, is_full: bool) -> None:
+        self._disk.capacity = 0 if is_full else 2**40
+
+    def read(self, path: str) -> bytes:
+        return self._disk.contents(path)
+
+    def _on_write(self, kind: str, path: str, size: int) -> None:
+        if kind == "append":
+            self.writes.append(size)
+
+
+class TestSimDisk(DiskConformance, TurnConformance):
     @pytest.fixture
-    def disk(self) -> SimDisk:
+    def disk(self, turn: Turn) -> SimDisk:
         disk = SimDisk()
+        disk.turn = turn
         disk.make_directory("/data/home")
         return disk
 
     @pytest.fixture
+    def under(self, disk: SimDisk) -> Under:
+        return Under(disk)
+
+    @pytest.fixture
     def home(self) -> str:
         return "/data/home"
+
+
+class TestSimDiskInATurn(TestSimDisk):
+    """The same promises in the middle of a turn that never ends."""
+
+    @pytest.fixture
+    def turn(self) -> Turn:
+        return begun(Turn())
 
 
 def _disk() -> SimDisk:
