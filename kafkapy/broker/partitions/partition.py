@@ -39,11 +39,11 @@ class Partition:
 
     __slots__ = (
         "_acks",
-        "_disk_failed",
         "_node_id",
         "_offline",
         "_unflushed",
         "_unseen_bytes",
+        "disk_failed",
         "isr",
         "leader",
         "leader_epoch",
@@ -79,7 +79,7 @@ class Partition:
         # log/plain_batch.py: kept up to date by `_changed`.
         self.takes_plain_batches = False
         self._node_id = node_id
-        self._disk_failed = disk_failed
+        self.disk_failed = disk_failed
         self._offline = False
         self._unseen_bytes = 0
         # (end offset, order of arrival, acknowledge): answered when the watermark gets there.
@@ -276,7 +276,7 @@ class Partition:
             self._advance_high_watermark()
         elif not log.is_closed:  # deleted or moved meanwhile, it has nothing to lose
             # Never tried again: the kernel may have dropped what it could not write.
-            self._disk_failed(failed)
+            self.disk_failed(failed)
 
     def _advance_high_watermark(self) -> None:
         if self.isr != (self._node_id,) or len(self.isr) < self.min_insync_replicas:

@@ -4,7 +4,7 @@ from typing import Any
 
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.coordinator.shards import Shards
-from kafkapy.core.errors import ErrorCode
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.log.append import Origin
 from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.protocol.batch import read_header
@@ -39,13 +39,18 @@ class PartitionShardLog:
 
     def append(self, batch: bytes, *, transaction_version: int = 0) -> int:
         self._partition.check_leader()
-        info = self._partition.append(
-            memoryview(batch),
-            origin=Origin.COORDINATOR,
-            needs_all=True,
-            transaction_version=transaction_version,
-            guard=self._guard(batch),
-        )
+        try:
+            info = self._partition.append(
+                memoryview(batch),
+                origin=Origin.COORDINATOR,
+                needs_all=True,
+                transaction_version=transaction_version,
+                guard=self._guard(batch),
+            )
+        except DiskFailed as failed:
+            # The directory goes offline, and the leadership of what was in it with it.
+            self._partition.disk_failed(failed)
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR) from failed
         return info.last_offset + 1
 
     def _guard(self, batch: bytes) -> VerificationGuard | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kafkapy.broker.metadata.internal_topics import CONSUMER_OFFSETS
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
@@ -94,3 +95,17 @@ def test_the_node_knows_how_far_each_group_is_behind(world: World) -> None:
     assert (found[1].committed_offset, found[1].end_offset, found[1].lag) == (2, 5, 3)
     assert (found[0].committed_offset, found[0].lag) == (None, None)
     assert {figure.member_id for figure in found.values()} == {"m"}
+
+
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_a_coordinator_whose_disk_fails_is_one_no_more(world: World, by_itself: bool) -> None:
+    """It writes for a member, or for a timer of its own: neither is a bug of the node."""
+    assert join(world).error_code == 0
+    world.disk.fail("append", in_path=CONSUMER_OFFSETS)
+    if by_itself:
+        world.clock.advance(200_000)
+    else:
+        body = JOIN | {"member_id": "another"}
+        refused = world.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, body, version=1)
+        assert ErrorCode(refused.error_code) is ErrorCode.NOT_COORDINATOR
+    assert join(world).error_code == ErrorCode.NOT_COORDINATOR
