@@ -32,8 +32,8 @@ from kafkapy.core.limits import MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
 from kafkapy.server.outgoing import Outgoing
 from kafkapy.server.reactor import READ, WRITE, Reactor
 
-Dispatch = Callable[[memoryview, Peer], tuple[Call, Answer]]
-Encode = Callable[[Call, Resolved], Sequence[Part]]
+Dispatch = Callable[[memoryview, Peer], tuple[Call[Any], Answer]]
+Encode = Callable[[Call[Any], Resolved], Sequence[Part]]
 
 SCRATCH_BYTES = 256 * 1024
 # How much is read ahead of knowing how large the next frame is, once frames were large:
@@ -102,7 +102,7 @@ class Connection:
         self._frames_are_large = False
         self._interest = READ
         self._out = Outgoing(sock, self._flush_in_time)
-        self._pending: deque[tuple[Call, Later | Resolved]] = deque()
+        self._pending: deque[tuple[Call[Any], Later | Resolved]] = deque()
         reactor.register(sock.fileno(), self, READ)
 
     # --- in ---

@@ -36,7 +36,7 @@ def _when_resolved(answer: Answer, then: Callable[[Resolved], None]) -> None:
         then(answer)
 
 
-def _decoded(call: Call, resolved: Resolved) -> Any:
+def _decoded(call: Call[Any], resolved: Resolved) -> Any:
     data = bytearray()
     for part in encode(call, resolved):
         if isinstance(part, bytes):

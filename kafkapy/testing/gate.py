@@ -39,7 +39,7 @@ class Gatekeeper:
 
     def __call__(
         self, shell: TestShell, request: memoryview, peer: Peer, serve: Next
-    ) -> tuple[Call, Answer]:
+    ) -> tuple[Call[Any], Answer]:
         header, body_at = read_request_header(request)
         release = None if peer.is_controller_listener else self._release
         if release is not None:
@@ -66,12 +66,12 @@ class Gatekeeper:
     def _hit(
         self,
         shell: TestShell,
-        call: Call,
+        call: Call[Any],
         request: memoryview,
         serve: Next,
         seen: Request,
         fault: Fault,
-    ) -> tuple[Call, Answer]:
+    ) -> tuple[Call[Any], Answer]:
         """What `fault` makes of the request of `call`."""
         peer = call.peer
         answer: Answer
@@ -97,7 +97,7 @@ class Gatekeeper:
             answer = _then(answer, lambda resolved: _torn(shell, call, resolved, fault))
         return call, answer
 
-    def _refused(self, node: Node, call: Call, seen: Request, fault: Fault) -> Answer:
+    def _refused(self, node: Node, call: Call[Any], seen: Request, fault: Fault) -> Answer:
         body = call.body
         if call.api_key == ApiKey.PRODUCE and body.acks == 0:
             return Hangup(f"{fault}")  # no answer to tell it by
@@ -113,7 +113,7 @@ class Gatekeeper:
 
 def _unknown_to(
     release: Release, header: RequestHeader, peer: Peer, node: Node
-) -> tuple[Call, Answer] | None:
+) -> tuple[Call[Any], Answer] | None:
     """What a broker of that release does with a request it does not know."""
     if release.serves(header.api_key, header.api_version):
         return None
@@ -128,7 +128,7 @@ def _unknown_to(
     return call, {"error_code": ErrorCode.UNSUPPORTED_VERSION, "api_keys": release.own_row()}
 
 
-def _frame(call: Call, resolved: Resolved) -> bytes:
+def _frame(call: Call[Any], resolved: Resolved) -> bytes:
     parts = []
     for part in encode(call, resolved):
         if isinstance(part, bytes):
@@ -139,7 +139,7 @@ def _frame(call: Call, resolved: Resolved) -> bytes:
     return b"".join(parts)
 
 
-def _torn(shell: TestShell, call: Call, resolved: Resolved, fault: Fault) -> Resolved:
+def _torn(shell: TestShell, call: Call[Any], resolved: Resolved, fault: Fault) -> Resolved:
     frame = b"" if isinstance(resolved, Hangup) else _frame(call, resolved)
     if not frame:
         return Hangup(f"{fault}")
@@ -147,7 +147,7 @@ def _torn(shell: TestShell, call: Call, resolved: Resolved, fault: Fault) -> Res
     return Encoded([frame[: len(frame) // 2]])
 
 
-def _failed_metadata(call: Call, resolved: Resolved, fault: Fault) -> Resolved:
+def _failed_metadata(call: Call[Any], resolved: Resolved, fault: Fault) -> Resolved:
     view = memoryview(_frame(call, resolved))[4:]
     _, body_at = read_response_head(call.api_key, call.version, view)
     answer = decode_response(call.api_key, call.version, view[body_at:])

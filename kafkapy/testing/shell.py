@@ -21,8 +21,8 @@ from kafkapy.server.run import Shell
 from kafkapy.testing.clock import AdvancingClock
 from kafkapy.testing.memory_disk import MemoryDisk
 
-Next = Callable[[memoryview, Peer], tuple[Call, Answer]]
-Gate = Callable[["TestShell", memoryview, Peer, Next], tuple[Call, Answer]]
+Next = Callable[[memoryview, Peer], tuple[Call[Any], Answer]]
+Gate = Callable[["TestShell", memoryview, Peer, Next], tuple[Call[Any], Answer]]
 
 
 class TestShell(Shell):
@@ -56,7 +56,7 @@ class TestShell(Shell):
 
     def _pass_by(
         self, gate: Gate, serve: Next, request: memoryview, peer: Peer
-    ) -> tuple[Call, Answer]:
+    ) -> tuple[Call[Any], Answer]:
         return gate(self, request, peer, serve)
 
     def hang_up(self, peer: Peer, reason: str) -> None:

@@ -4,6 +4,7 @@ import itertools
 import socket
 import struct
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -58,7 +59,7 @@ class Echo:
         self.requests: list[bytes] = []
         self.later: list[Later] = []
 
-    def dispatch(self, request: memoryview, peer: Peer) -> tuple[Call, Answer]:
+    def dispatch(self, request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
         assert request.readonly
         body = bytes(request)
         self.requests.append(body)
@@ -70,7 +71,7 @@ class Echo:
             return call, self.later[-1]
         return call, (None if body.startswith(b"none") else Encoded((framed(body),)))
 
-    def encode(self, call: Call, answer: Resolved) -> tuple[Part, ...]:
+    def encode(self, call: Call[Any], answer: Resolved) -> tuple[Part, ...]:
         if isinstance(answer, Encoded):
             return tuple(answer.parts)
         assert answer is None

@@ -14,7 +14,7 @@ from kafkapy.kraft.controller.machine import Event
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
-    from kafkapy.broker.controller.local import HasController
+    from kafkapy.broker.requests.needs import HasController
 
 
 def ask(

@@ -10,7 +10,7 @@ tests/broker/controller holds every implementation to what is promised here.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import Refused
@@ -68,7 +68,7 @@ class ControllerLink(Protocol):
     ) -> None:
         """Topics that this node wants for itself or its clients, not a client's request."""
 
-    def forward(self, request: memoryview, call: Call) -> Answer:
+    def forward(self, request: memoryview, call: Call[Any]) -> Answer:
         """A client's request that only the active controller may answer, decoded and as it
         came: over the wire those bytes and the client's principal go into an Envelope
         (KIP-590). `request` is only lent until this returns."""

@@ -5,15 +5,15 @@ everybody hears NOT_CONTROLLER.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.apis import find_api
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import Refused
 from kafkapy.core.seams import Callback
-from kafkapy.kraft.controller.controller import Controller
 
 if TYPE_CHECKING:
+    from kafkapy.broker.requests.needs import HasController
     from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
     from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply
     from kafkapy.kraft.controller.isr import AlterPartition, AlterPartitionReply
@@ -27,18 +27,11 @@ if TYPE_CHECKING:
     from kafkapy.kraft.controller.topics import CreateReply, CreateTopics
 
 
-class HasController(Protocol):
-    """The controller role, as its node's link and its handlers know it."""
-
-    @property
-    def controller(self) -> Controller: ...
-
-
 class LocalController:
     """Implements `ControllerLink`. `activated` is to be called whenever the controller has
     begun to lead."""
 
-    def __init__(self, role: HasController) -> None:
+    def __init__(self, role: "HasController") -> None:
         self._role = role
         self._controller = role.controller
         self._waiting: list[Callback] = []
@@ -89,7 +82,7 @@ class LocalController:
     ) -> None:
         self._controller.submit(event, then)
 
-    def forward(self, request: memoryview, call: Call) -> Answer:
+    def forward(self, request: memoryview, call: Call[Any]) -> Answer:
         """No Envelope is needed: the controller's handler is given the request as it is."""
         api = find_api(call.api_key, is_controller=True)
         assert api is not None, ("forwarded, and not served there", call.api_key)

@@ -19,7 +19,7 @@ from kafkapy.protocol.fetch_request import FetchRequestView
 from kafkapy.protocol.fetch_response import FetchedPartition
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kafkapy.broker.requests.needs import Reads
 
 READ_COMMITTED = 1
 _NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -51,7 +51,7 @@ class Fetched:
 
 
 def read_partition(
-    node: "BrokerRole", request: FetchRequestView, wanted: Wanted, max_bytes: int, *, is_first: bool
+    node: "Reads", request: FetchRequestView, wanted: Wanted, max_bytes: int, *, is_first: bool
 ) -> Fetched:
     """`is_first`: no other partition gave anything yet, so this one may give a batch that is
     larger than `max_bytes`."""

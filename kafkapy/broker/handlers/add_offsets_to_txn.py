@@ -13,10 +13,16 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.txn.events import AddPartitions
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.add_offsets_to_txn.v4.request import AddOffsetsToTxnRequest
+
+    from kafkapy.broker.requests.needs import HasConfig, HasImage, HasTransactions
+
+    class Needs(HasConfig, HasImage, HasTransactions, Protocol): ...
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[AddOffsetsToTxnRequest]") -> Answer:
     body = call.body
     later = Later()
 
@@ -34,7 +40,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return later
 
 
-def _partition_of(node: "BrokerRole", group_id: str) -> int:
+def _partition_of(node: "Needs", group_id: str) -> int:
     """Clients ask this before they look for the group's coordinator, which is what creates
     the topic: until then it will have as many partitions as the configuration says."""
     topic = node.image.topics_by_name.get(CONSUMER_OFFSETS)

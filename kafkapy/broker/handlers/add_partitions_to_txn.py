@@ -5,8 +5,8 @@ A partition that does not exist fails the transaction's request as a whole: the 
 OPERATION_NOT_ATTEMPTED.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.requests.translations import by_topic
@@ -16,7 +16,23 @@ from kafkapy.txn.events import AddPartitions, PartitionsAdded, PartitionsVerifie
 from kafkapy.txn.transaction import TV_0, TV_2
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.add_partitions_to_txn.v3.request import (
+        AddPartitionsToTxnRequest as AddPartitionsToTxnRequestV3,
+    )
+    from kio.schema.add_partitions_to_txn.v3.request import (
+        AddPartitionsToTxnTopic as AddPartitionsToTxnTopicV3,
+    )
+    from kio.schema.add_partitions_to_txn.v5.request import (
+        AddPartitionsToTxnRequest,
+        AddPartitionsToTxnTopic,
+    )
+
+    from kafkapy.broker.requests.needs import HasImage, HasTransactions
+
+    class Needs(HasImage, HasTransactions, Protocol): ...
+
 
 LAST_FROM_CLIENTS = 3
 
@@ -31,7 +47,7 @@ class _Asked(NamedTuple):
     partitions: frozenset[TopicPartition]
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[AddPartitionsToTxnRequest]") -> Answer:
     asked = list(_transactions(call))
     results: dict[int, Errors] = {}
     later = Later()
@@ -47,15 +63,16 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return later if asked else _answer(call, [])
 
 
-def _transactions(call: Call) -> Iterator[_Asked]:
+def _transactions(call: "Call[AddPartitionsToTxnRequest]") -> Iterator[_Asked]:
     body = call.body
     if call.version <= LAST_FROM_CLIENTS:
+        old = cast("AddPartitionsToTxnRequestV3", body)
         yield _Asked(
-            body.v3_and_below_transactional_id,
-            body.v3_and_below_producer_id,
-            body.v3_and_below_producer_epoch,
+            old.v3_and_below_transactional_id,
+            old.v3_and_below_producer_id,
+            old.v3_and_below_producer_epoch,
             False,
-            _partitions(body.v3_and_below_topics),
+            _partitions(old.v3_and_below_topics),
         )
         return
     for one in body.transactions:
@@ -68,13 +85,21 @@ def _transactions(call: Call) -> Iterator[_Asked]:
         )
 
 
-def _partitions(topics: Any) -> frozenset[TopicPartition]:
+def _partitions(
+    topics: "Sequence[AddPartitionsToTxnTopic | AddPartitionsToTxnTopicV3]",
+) -> frozenset[TopicPartition]:
     return frozenset(
         TopicPartition(topic.name, one) for topic in topics for one in topic.partitions
     )
 
 
-def _ask(node: "BrokerRole", call: Call, at: int, asked: _Asked, told: Any) -> None:
+def _ask(
+    node: "Needs",
+    call: "Call[AddPartitionsToTxnRequest]",
+    at: int,
+    asked: _Asked,
+    told: Callable[[int, Errors], None],
+) -> None:
     unknown = {one for one in asked.partitions if node.image.partition_by_name(*one) is None}
     if unknown:
         told(
@@ -107,7 +132,9 @@ def _ask(node: "BrokerRole", call: Call, at: int, asked: _Asked, told: Any) -> N
         node.transactions.submit(event, answered)
 
 
-def _answer(call: Call, results: list[tuple[str, Errors]]) -> dict[str, Any]:
+def _answer(
+    call: "Call[AddPartitionsToTxnRequest]", results: list[tuple[str, Errors]]
+) -> dict[str, Any]:
     if call.version <= LAST_FROM_CLIENTS:
         ((_, errors),) = results
         return {"throttle_time": 0, "results_by_topic_v3_and_below": _topics(call, errors)}
@@ -121,7 +148,7 @@ def _answer(call: Call, results: list[tuple[str, Errors]]) -> dict[str, Any]:
     }
 
 
-def _topics(call: Call, errors: Errors) -> list[dict[str, Any]]:
+def _topics(call: "Call[AddPartitionsToTxnRequest]", errors: Errors) -> list[dict[str, Any]]:
     return [
         {
             "name": topic,
@@ -137,7 +164,7 @@ def _topics(call: Call, errors: Errors) -> list[dict[str, Any]]:
     ]
 
 
-def _code(call: Call, error: ErrorCode) -> ErrorCode:
+def _code(call: "Call[AddPartitionsToTxnRequest]", error: ErrorCode) -> ErrorCode:
     if error is ErrorCode.PRODUCER_FENCED and call.version < 2:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return error

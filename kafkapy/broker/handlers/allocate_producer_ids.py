@@ -7,10 +7,12 @@ from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.allocate_producer_ids.v0.request import AllocateProducerIdsRequest
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[AllocateProducerIdsRequest]") -> Answer:
     event = AllocateProducerIds(call.body.broker_id, call.body.broker_epoch)
     return ask(
         node,

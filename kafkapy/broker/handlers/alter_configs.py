@@ -10,12 +10,19 @@ from kafkapy.kraft.controller.configs import ConfigReply, ReplaceConfigs
 from kafkapy.kraft.image.delta import ConfigResource
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from typing import Protocol
+
+    from kio.schema.alter_configs.v2.request import AlterConfigsRequest
+
+    from kafkapy.broker.requests.needs import HasConfig, HasController
+
+    class Needs(HasConfig, HasController, Protocol): ...
+
 
 Pairs = tuple[tuple[str, str | None], ...]
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[AlterConfigsRequest]") -> Answer:
     resources = call.body.resources
     verdicts: dict[ConfigResource, Refused | None] = duplicates(
         (one.resource_type, one.resource_name) for one in resources

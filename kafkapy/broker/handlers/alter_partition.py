@@ -1,6 +1,6 @@
 """AlterPartition, v2-3, on controllers. v3 has the epochs of the brokers in the ISR."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from kafkapy.broker.controller.ask import ask, code
 from kafkapy.broker.requests.request import Answer, Call, Fields
@@ -11,10 +11,13 @@ from kafkapy.kraft.image.topics import RECOVERED, PartitionState
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.alter_partition.v2.request import PartitionData as PartitionDataV2
+    from kio.schema.alter_partition.v3.request import AlterPartitionRequest, PartitionData
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[AlterPartitionRequest]") -> Answer:
     topics = call.body.topics
     event = AlterPartition(
         broker_id=call.body.broker_id,
@@ -52,10 +55,10 @@ def handle(node: "ControllerRole", call: Call) -> Answer:
     return ask(node, event, answer, lambda refused: {**code(refused), "topics": []})
 
 
-def _isr(asked: Any) -> tuple[tuple[int, int], ...]:
+def _isr(asked: "PartitionData") -> tuple[tuple[int, int], ...]:
     if hasattr(asked, "new_isr_with_epochs"):
         return tuple((one.broker_id, one.broker_epoch) for one in asked.new_isr_with_epochs)
-    return tuple((broker, ANY_EPOCH) for broker in asked.new_isr)
+    return tuple((broker, ANY_EPOCH) for broker in cast("PartitionDataV2", asked).new_isr)
 
 
 def _result(index: int, result: PartitionState | Refused) -> Fields:

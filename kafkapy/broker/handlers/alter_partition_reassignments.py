@@ -9,10 +9,14 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.reassignments import AlterReassignments, AlterReply, Reassignment
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.alter_partition_reassignments.v1.request import (
+        AlterPartitionReassignmentsRequest,
+    )
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[AlterPartitionReassignmentsRequest]") -> Answer:
     topics = call.body.topics
     factor_may_change = optional(call.body, "allow_replication_factor_change", True)
     event = AlterReassignments(

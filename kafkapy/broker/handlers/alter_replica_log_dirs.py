@@ -11,10 +11,16 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.alter_replica_log_dirs.v2.request import AlterReplicaLogDirsRequest
+
+    from kafkapy.broker.requests.needs import HasConfig, HasLogs, HearsOfDisks
+
+    class Needs(HasConfig, HasLogs, HearsOfDisks, Protocol): ...
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[AlterReplicaLogDirsRequest]") -> Answer:
     topics: dict[str, list[dict[str, Any]]] = {}
     for directory in call.body.dirs:
         for topic in directory.topics:
@@ -28,7 +34,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     }
 
 
-def _move(node: "BrokerRole", topic_partition: TopicPartition, path: str) -> ErrorCode:
+def _move(node: "Needs", topic_partition: TopicPartition, path: str) -> ErrorCode:
     try:
         if path not in node.config.data_directories:
             raise Refused(ErrorCode.LOG_DIR_NOT_FOUND)

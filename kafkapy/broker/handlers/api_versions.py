@@ -11,12 +11,25 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.features import KRAFT_VERSION, SUPPORTED_FEATURES
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.base import Role
+    from typing import Protocol
+
+    from kio.schema.api_versions.v4.request import ApiVersionsRequest
+
+    from kafkapy.broker.requests.apis import Api
+    from kafkapy.broker.requests.needs import HasImage
+    from kafkapy.kraft.metadata_quorum import MetadataQuorum
+
+    class Needs(HasImage, Protocol):
+        def apis_on(self, *, is_controller: bool) -> tuple[Api, ...]: ...
+
+        @property
+        def quorum(self) -> MetadataQuorum: ...
+
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-def handle(node: "Role", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[ApiVersionsRequest]") -> Answer:
     if call.version >= 3:
         name, version = call.body.client_software_name, call.body.client_software_version
         if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
@@ -40,7 +53,7 @@ def handle(node: "Role", call: Call) -> Answer:
     }
 
 
-def _finalized(node: "Role") -> dict[str, int]:
+def _finalized(node: "Needs") -> dict[str, int]:
     """The image's levels, and kraft.version, which a control record of the quorum says."""
     levels = dict(node.image.features)
     if node.quorum.kraft_version > 0:
@@ -48,7 +61,7 @@ def _finalized(node: "Role") -> dict[str, int]:
     return levels
 
 
-def _rows(node: "Role", *, is_controller: bool) -> list[dict[str, Any]]:
+def _rows(node: "Needs", *, is_controller: bool) -> list[dict[str, Any]]:
     return [
         {
             "api_key": api.key,

@@ -9,10 +9,12 @@ from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply, Re
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.assign_replicas_to_dirs.v0.request import AssignReplicasToDirsRequest
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[AssignReplicasToDirsRequest]") -> Answer:
     directories = call.body.directories
     event = AssignReplicas(
         call.body.broker_id,

@@ -10,10 +10,12 @@ from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.broker_heartbeat.v2.request import BrokerHeartbeatRequest
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[BrokerHeartbeatRequest]") -> Answer:
     body = call.body
     cordoned = optional(body, "cordoned_log_dirs", None)
     event = BrokerHeartbeat(

@@ -11,10 +11,12 @@ from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.broker_registration.v4.request import BrokerRegistrationRequest
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[BrokerRegistrationRequest]") -> Answer:
     body = call.body
     event = RegisterBroker(
         broker_id=body.broker_id,

@@ -11,12 +11,14 @@ from kafkapy.group.admin import DescribeConsumerGroup, DescribedConsumer, NamedA
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.consumer_group_describe.v1.request import ConsumerGroupDescribeRequest
+
+    from kafkapy.broker.requests.needs import HasGroups
 
 SPEAKS_CLASSIC, SPEAKS_CONSUMER = 0, 1
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasGroups", call: "Call[ConsumerGroupDescribeRequest]") -> Answer:
     ids = call.body.group_ids
     named = [group_id for group_id in ids if group_id]
     nameless = [_refused("", ErrorCode.INVALID_GROUP_ID) for group_id in ids if not group_id]
@@ -44,7 +46,7 @@ def _refused(group_id: str, error: ErrorCode, message: str | None = None) -> dic
     }
 
 
-def _group(call: Call, group_id: str, reply: Any) -> dict[str, Any]:
+def _group(call: "Call[ConsumerGroupDescribeRequest]", group_id: str, reply: Any) -> dict[str, Any]:
     if isinstance(reply, Refused):
         return _refused(group_id, reply.code, message_of(reply))
     with_operations = call.body.include_authorized_operations

@@ -3,7 +3,7 @@ member id; in v0 one that brings none is given one.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkapy.broker.groups.asking import ask
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields
@@ -11,17 +11,24 @@ from kafkapy.broker.requests.translations import millis, optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHeard
 from kafkapy.group.consumer.member import Target
-from kafkapy.kraft.uuids import uuid_to_text
+from kafkapy.kraft.uuids import ZERO_UUID, uuid_to_text
 from kafkapy.protocol.error_messages import message_of
 from kafkapy.protocol.heartbeat_response import pack_heartbeat_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from collections.abc import Sequence
+
+    from kio.schema.consumer_group_heartbeat.v1.request import (
+        ConsumerGroupHeartbeatRequest,
+        TopicPartitions,
+    )
+
+    from kafkapy.broker.requests.needs import MakesMembers
 
 CLIENT_MAKES_ID = 1
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "MakesMembers", call: "Call[ConsumerGroupHeartbeatRequest]") -> Answer:
     body = call.body
     needs_id = not body.member_id and call.version < CLIENT_MAKES_ID
     event = ConsumerHeartbeat(
@@ -43,13 +50,15 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return ask(node.groups, event.group_id, event, partial(_answer, call))
 
 
-def _owned(listed: Any) -> Target | None:
+def _owned(listed: "Sequence[TopicPartitions] | None") -> Target | None:
     if listed is None:
         return None
-    return {one.topic_id: frozenset(one.partitions) for one in listed}
+    return {one.topic_id or ZERO_UUID: frozenset(one.partitions) for one in listed}
 
 
-def _answer(call: Call, reply: ConsumerHeartbeatHeard | Refused) -> Fields | Encoded:
+def _answer(
+    call: "Call[ConsumerGroupHeartbeatRequest]", reply: ConsumerHeartbeatHeard | Refused
+) -> Fields | Encoded:
     if isinstance(reply, Refused):
         return {
             "throttle_time": 0,

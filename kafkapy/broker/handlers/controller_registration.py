@@ -9,10 +9,12 @@ from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.controller_registration.v0.request import ControllerRegistrationRequest
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[ControllerRegistrationRequest]") -> Answer:
     body = call.body
     event = RegisterController(
         controller_id=body.controller_id,

@@ -9,10 +9,12 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topics import CreatePartitions, MorePartitions, PartitionsReply
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.create_partitions.v3.request import CreatePartitionsRequest
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[CreatePartitionsRequest]") -> Answer:
     counts = Counter(topic.name for topic in call.body.topics)
     event = CreatePartitions(
         topics=tuple(

@@ -6,7 +6,7 @@ anyway, because the topic does exist. Class-based policies (create.topic.policy.
 are not run: kafkapy loads no Java classes.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
@@ -16,12 +16,23 @@ from kafkapy.core.time import later
 from kafkapy.kraft.controller.topics import CreateReply, CreateTopics, NewTopic, TopicCreated
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from collections.abc import Iterable
+    from typing import Protocol
+    from uuid import UUID
+
+    from kio.schema.create_topics.v7.request import CreatableTopic, CreateTopicsRequest
+
+    from kafkapy.broker.requests.needs import HasClock, HasController
+    from kafkapy.core.seams import Callback
+
+    class Needs(HasClock, HasController, Protocol):
+        def when_serving(self, topic_ids: Iterable[UUID], then: Callback) -> None: ...
+
 
 _METADATA_TOPIC = "__cluster_metadata"
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[CreateTopicsRequest]") -> Answer:
     body = call.body
     refused: dict[str, Refused | TopicCreated] = {
         topic.name: Refused(
@@ -59,7 +70,7 @@ def handle(node: "ControllerRole", call: Call) -> Answer:
 
 
 def _resolve_when_serving(
-    node: "ControllerRole", promise: Later, answer: Fields, topic_ids: list[Any], timeout_ms: int
+    node: "Needs", promise: Later, answer: Fields, topic_ids: "list[UUID]", timeout_ms: int
 ) -> None:
     def resolve() -> None:
         if not promise.is_resolved:
@@ -70,7 +81,7 @@ def _resolve_when_serving(
     node.when_serving(topic_ids, resolve)
 
 
-def _new_topic(asked: Any) -> NewTopic:
+def _new_topic(asked: "CreatableTopic") -> NewTopic:
     return NewTopic(
         name=asked.name,
         partitions=asked.num_partitions,

@@ -8,10 +8,12 @@ from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.group.admin import DeleteGroup
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.delete_groups.v2.request import DeleteGroupsRequest
+
+    from kafkapy.broker.requests.needs import HasGroups
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasGroups", call: "Call[DeleteGroupsRequest]") -> Answer:
     names = call.body.groups_names
 
     def translate(replies: Sequence[Any]) -> Fields:

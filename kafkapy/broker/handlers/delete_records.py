@@ -7,12 +7,19 @@ from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.delete_records.v2.request import DeleteRecordsRequest
+
+    from kafkapy.broker.requests.needs import HasPartitions, HearsOfDisks
+
+    class Needs(HasPartitions, HearsOfDisks, Protocol): ...
+
 
 HIGH_WATERMARK = -1
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[DeleteRecordsRequest]") -> Answer:
     return {
         "throttle_time": 0,
         "topics": [
@@ -25,7 +32,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     }
 
 
-def _partition(node: "BrokerRole", topic: str, asked: Any) -> dict[str, Any]:
+def _partition(node: "Needs", topic: str, asked: Any) -> dict[str, Any]:
     code, low_watermark = ErrorCode.NONE, -1
     try:
         partition = node.partitions.hosted(topic, None, asked.partition_index)

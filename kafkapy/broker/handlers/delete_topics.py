@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 from uuid import UUID
 
 from kafkapy.broker.controller.ask import explained
@@ -11,7 +11,14 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topics import DeleteReply, DeleteTopics
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from typing import Protocol
+
+    from kio.schema.delete_topics.v5.request import DeleteTopicsRequest as DeleteTopicsRequestV5
+    from kio.schema.delete_topics.v6.request import DeleteTopicsRequest
+
+    from kafkapy.broker.requests.needs import HasConfig, HasController
+
+    class Needs(HasConfig, HasController, Protocol): ...
 
 
 class _Asked(NamedTuple):
@@ -19,7 +26,7 @@ class _Asked(NamedTuple):
     topic_id: UUID | None
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[DeleteTopicsRequest]") -> Answer:
     if not node.config.delete_topic_enable:
         code = ErrorCode.INVALID_REQUEST if call.version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
         return _response({asked: Refused(code) for asked in _asked(call)})
@@ -42,14 +49,15 @@ def handle(node: "ControllerRole", call: Call) -> Answer:
     return promise
 
 
-def _asked(call: Call) -> list[_Asked]:
+def _asked(call: "Call[DeleteTopicsRequest]") -> list[_Asked]:
     if call.version < 6:
-        return [_Asked(name, None) for name in call.body.topic_names]
+        old = cast("DeleteTopicsRequestV5", call.body)
+        return [_Asked(name, None) for name in old.topic_names]
     return [_Asked(topic.name, topic.topic_id) for topic in call.body.topics]
 
 
 def _looked_up(
-    node: "ControllerRole", call: Call
+    node: "Needs", call: "Call[DeleteTopicsRequest]"
 ) -> tuple[dict[_Asked, Refused | None], dict[_Asked, UUID]]:
     """What is wrong with some of what is asked for, and the ids of the rest."""
     asked = _asked(call)

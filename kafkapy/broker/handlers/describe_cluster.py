@@ -8,12 +8,21 @@ from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.base import Role
+    from typing import Protocol
+
+    from kio.schema.describe_cluster.v2.request import DescribeClusterRequest
+
+    from kafkapy.broker.requests.needs import HasCluster, HasNodeId
+
+    class Needs(HasCluster, HasNodeId, Protocol):
+        @property
+        def controller_id(self) -> int: ...
+
 
 BROKERS, CONTROLLERS = 1, 2
 
 
-def handle(node: "Role", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[DescribeClusterRequest]") -> Answer:
     endpoint_type = optional(call.body, "endpoint_type", BROKERS)
     expected = CONTROLLERS if call.peer.is_controller_listener else BROKERS
     if endpoint_type not in (BROKERS, CONTROLLERS):
@@ -38,7 +47,9 @@ def handle(node: "Role", call: Call) -> Answer:
     }
 
 
-def _brokers(node: "Role", call: Call, endpoint_type: int) -> list[dict[str, Any]]:
+def _brokers(
+    node: "Needs", call: "Call[DescribeClusterRequest]", endpoint_type: int
+) -> list[dict[str, Any]]:
     if endpoint_type == CONTROLLERS:
         found = node.cluster.controllers(call.peer.listener)
     else:

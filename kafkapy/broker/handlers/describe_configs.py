@@ -3,7 +3,7 @@
 kafkapy has no named loggers: BROKER_LOGGER describes nothing.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkapy.broker.config.describe import (
     Described,
@@ -20,17 +20,28 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.topic_names import check_name
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.base import Role
+    from typing import Protocol
+
+    from kio.schema.describe_configs.v4.request import (
+        DescribeConfigsRequest,
+        DescribeConfigsResource,
+    )
+
+    from kafkapy.broker.requests.needs import HasConfig, HasImage, HasNodeId
+
+    class Needs(HasConfig, HasImage, HasNodeId, Protocol): ...
 
 
-def handle(node: "Role", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[DescribeConfigsRequest]") -> Answer:
     return {
         "throttle_time": 0,
         "results": [_result(node, call, asked) for asked in call.body.resources],
     }
 
 
-def _result(node: "Role", call: Call, asked: Any) -> Fields:
+def _result(
+    node: "Needs", call: "Call[DescribeConfigsRequest]", asked: "DescribeConfigsResource"
+) -> Fields:
     refused = None
     entries: list[Described] = []
     try:
@@ -65,7 +76,7 @@ def _result(node: "Role", call: Call, asked: Any) -> Fields:
     }
 
 
-def _described(node: "Role", kind: int, name: str) -> list[Described]:
+def _described(node: "Needs", kind: int, name: str) -> list[Described]:
     overrides = node.image.configs(kind, name)
     match kind:
         case Resource.TOPIC:
@@ -97,7 +108,7 @@ def _described(node: "Role", kind: int, name: str) -> list[Described]:
             raise Refused(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {kind}")
 
 
-def _check_is_me(node: "Role", name: str, expected: str) -> None:
+def _check_is_me(node: "Needs", name: str, expected: str) -> None:
     try:
         broker_id = int(name)
     except ValueError:

@@ -14,12 +14,14 @@ from kafkapy.group.admin import DescribedMember, DescribeGroup
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.describe_groups.v6.request import DescribeGroupsRequest
+
+    from kafkapy.broker.requests.needs import HasGroups
 
 SAYS_NOT_FOUND = 6
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasGroups", call: "Call[DescribeGroupsRequest]") -> Answer:
     asked = [(group_id, DescribeGroup(group_id)) for group_id in call.body.groups]
 
     def translate(replies: Sequence[Any]) -> Fields:
@@ -32,7 +34,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return ask_each(node.groups, asked, translate)
 
 
-def _group(call: Call, group_id: str, reply: Any) -> dict[str, Any]:
+def _group(call: "Call[DescribeGroupsRequest]", group_id: str, reply: Any) -> dict[str, Any]:
     with_operations = optional(call.body, "include_authorized_operations", False)
     row: dict[str, Any] = {
         "error_code": ErrorCode.NONE,

@@ -10,12 +10,22 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.log.partition_log import PartitionLog
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.describe_log_dirs.v5.request import DescribeLogDirsRequest
+
+    from kafkapy.broker.requests.needs import HasConfig, HasLogs, HasPartitions, HearsOfDisks
+    from kafkapy.core.seams import Disk
+
+    class Needs(HasConfig, HasLogs, HasPartitions, HearsOfDisks, Protocol):
+        @property
+        def disk(self) -> Disk: ...
+
 
 _UNKNOWN_SIZE = -1
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[DescribeLogDirsRequest]") -> Answer:
     asked = None
     if call.body.topics is not None:
         asked = {
@@ -30,7 +40,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     }
 
 
-def _directory(node: "BrokerRole", path: str, asked: set[TopicPartition] | None) -> dict[str, Any]:
+def _directory(node: "Needs", path: str, asked: set[TopicPartition] | None) -> dict[str, Any]:
     if node.logs.is_offline(path):
         return _offline(path)
     try:
@@ -53,7 +63,7 @@ def _directory(node: "BrokerRole", path: str, asked: set[TopicPartition] | None)
     }
 
 
-def _replica(node: "BrokerRole", log: PartitionLog, *, is_future: bool) -> dict[str, Any]:
+def _replica(node: "Needs", log: PartitionLog, *, is_future: bool) -> dict[str, Any]:
     """`offset_lag`: of a follower behind the high watermark, of a future log behind the
     one it will replace."""
     behind = log.high_watermark - log.log_end_offset

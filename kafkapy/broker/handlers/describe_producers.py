@@ -8,12 +8,19 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.producers.producer_state import ProducerEntry
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.describe_producers.v0.request import DescribeProducersRequest
+
+    from kafkapy.broker.requests.needs import HasImage, HasPartitions
+
+    class Needs(HasImage, HasPartitions, Protocol): ...
+
 
 _NONE = -1
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[DescribeProducersRequest]") -> Answer:
     return {
         "throttle_time": 0,
         "topics": [
@@ -28,7 +35,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     }
 
 
-def _partition(node: "BrokerRole", topic: str, index: int) -> dict[str, Any]:
+def _partition(node: "Needs", topic: str, index: int) -> dict[str, Any]:
     code, message = ErrorCode.NONE, None
     producers: list[dict[str, Any]] = []
     try:
@@ -46,7 +53,7 @@ def _partition(node: "BrokerRole", topic: str, index: int) -> dict[str, Any]:
     }
 
 
-def _check_topic(node: "BrokerRole", topic: str) -> None:
+def _check_topic(node: "Needs", topic: str) -> None:
     """Kafka explains what is wrong with a topic, and leaves partitions to their codes."""
     illegal = why_illegal(topic)
     if illegal is not None:

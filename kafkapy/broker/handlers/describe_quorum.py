@@ -8,12 +8,21 @@ from kafkapy.kraft.quorum.description import QuorumDescription, ReplicaDescripti
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from typing import Protocol
+
+    from kio.schema.describe_quorum.v2.request import DescribeQuorumRequest
+
+    from kafkapy.kraft.metadata_quorum import MetadataQuorum
+
+    class Needs(Protocol):
+        @property
+        def quorum(self) -> MetadataQuorum: ...
+
 
 METADATA_TOPIC = "__cluster_metadata"
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[DescribeQuorumRequest]") -> Answer:
     asked = [
         (topic.topic_name, one.partition_index)
         for topic in call.body.topics
@@ -39,7 +48,7 @@ def handle(node: "ControllerRole", call: Call) -> Answer:
     }
 
 
-def _not_there(call: Call) -> Fields:
+def _not_there(call: "Call[DescribeQuorumRequest]") -> Fields:
     """Any other topic is refused partition by partition, the metadata with it."""
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return {

@@ -11,13 +11,19 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.topics import PartitionState, TopicState
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.describe_topic_partitions.v0.request import DescribeTopicPartitionsRequest
+
+    from kafkapy.broker.requests.needs import HasCluster, HasConfig, HasImage
+
+    class Needs(HasCluster, HasConfig, HasImage, Protocol): ...
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[DescribeTopicPartitionsRequest]") -> Answer:
     body = call.body
     cursor = body.cursor
-    names = sorted({topic.name for topic in body.topics})
+    names: list[str] = sorted({topic.name for topic in body.topics})
     wants_all = not names
     if wants_all:
         names = sorted(node.image.topics_by_name)
@@ -41,7 +47,7 @@ def _refused(names: list[str]) -> Fields:
 
 
 def _page(
-    node: "BrokerRole", names: list[str], first_index: int, limit: int, rows: list[dict[str, Any]]
+    node: "Needs", names: list[str], first_index: int, limit: int, rows: list[dict[str, Any]]
 ) -> dict[str, Any] | None:
     """Fill `rows` with up to `limit` partitions; where to go on, or None at the end."""
     left = limit
@@ -81,7 +87,7 @@ def _missing(name: str) -> dict[str, Any]:
 
 
 def _topic(
-    node: "BrokerRole", topic: TopicState, states: list[tuple[int, PartitionState]]
+    node: "Needs", topic: TopicState, states: list[tuple[int, PartitionState]]
 ) -> dict[str, Any]:
     return {
         "error_code": 0,

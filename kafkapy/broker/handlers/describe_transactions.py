@@ -9,10 +9,12 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.txn.events import DescribeTransaction, TransactionDescribed
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
+
+    from kafkapy.broker.requests.needs import HasTransactions
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasTransactions", call: "Call[DescribeTransactionsRequest]") -> Answer:
     ids = call.body.transactional_ids
     found: dict[int, dict[str, Any]] = {}
     later = Later()

@@ -11,12 +11,19 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.elections import ElectLeaders, ElectReply
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from typing import Protocol
+
+    from kio.schema.elect_leaders.v2.request import ElectLeadersRequest
+
+    from kafkapy.broker.requests.needs import HasController, HasImage
+
+    class Needs(HasController, HasImage, Protocol): ...
+
 
 _PREFERRED, _UNCLEAN = 0, 1
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[ElectLeadersRequest]") -> Answer:
     wanted = _wanted(call)
     kind = optional(call.body, "election_type", _PREFERRED)
     if kind not in (_PREFERRED, _UNCLEAN):
@@ -34,7 +41,7 @@ def handle(node: "ControllerRole", call: Call) -> Answer:
     return ask(node, event, answer, lambda refused: _all(wanted, refused))
 
 
-def _wanted(call: Call) -> tuple[TopicPartition, ...] | None:
+def _wanted(call: "Call[ElectLeadersRequest]") -> tuple[TopicPartition, ...] | None:
     topics = call.body.topic_partitions
     if topics is None:
         return None

@@ -9,12 +9,14 @@ from kafkapy.txn.events import EndTransaction
 from kafkapy.txn.transaction import TV_0, TV_2
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.end_txn.v5.request import EndTxnRequest
+
+    from kafkapy.broker.requests.needs import HasTransactions
 
 FIRST_OF_V2 = 5
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasTransactions", call: "Call[EndTxnRequest]") -> Answer:
     body = call.body
     later = Later()
 
@@ -35,7 +37,9 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return later
 
 
-def _answer(call: Call, error: ErrorCode, producer_id: int, epoch: int) -> dict[str, Any]:
+def _answer(
+    call: "Call[EndTxnRequest]", error: ErrorCode, producer_id: int, epoch: int
+) -> dict[str, Any]:
     if error is ErrorCode.PRODUCER_FENCED and call.version < 2:
         error = ErrorCode.INVALID_PRODUCER_EPOCH
     return {

@@ -19,10 +19,11 @@ from kafkapy.core.time import later as after
 from kafkapy.protocol.fetch_response import FetchedPartition, pack_fetch_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kafkapy.broker.requests.needs import Fetches
+    from kafkapy.protocol.fetch_request import FetchRequestView
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Fetches", call: "Call[FetchRequestView]") -> Answer:
     try:
         fetching = node.fetch_sessions.begin(call.body, call.version, call.received)
     except Refused as refused:
@@ -56,7 +57,7 @@ class _Fetch:
         "has_enough",
     )
 
-    def __init__(self, node: "BrokerRole", call: Call, fetching: Fetching) -> None:
+    def __init__(self, node: "Fetches", call: "Call[FetchRequestView]", fetching: Fetching) -> None:
         request = call.body
         self._node = node
         self._call = call
@@ -185,7 +186,9 @@ def _is_news(wanted: Wanted, row: FetchedPartition) -> bool:
     )
 
 
-def _packed(call: Call, topics: list[Any], *, error_code: int = 0, session_id: int = 0) -> Encoded:
+def _packed(
+    call: "Call[FetchRequestView]", topics: list[Any], *, error_code: int = 0, session_id: int = 0
+) -> Encoded:
     parts = pack_fetch_response(
         call.version,
         call.correlation_id,

@@ -3,6 +3,8 @@
 Before v12 nobody can say which epoch they fetched last: refused.
 """
 
+from typing import TYPE_CHECKING
+
 from kafkapy.broker.raft import fetch
 from kafkapy.broker.raft.asked import SILENT, HasQuorum
 from kafkapy.broker.requests.dispatch import refusal
@@ -10,8 +12,11 @@ from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later
 from kafkapy.core.errors import Refused
 from kafkapy.kraft.quorum.messages import FetchResponse
 
+if TYPE_CHECKING:
+    from kio.schema.fetch.v18.request import FetchRequest
 
-def handle(role: HasQuorum, call: Call) -> Answer:
+
+def handle(role: HasQuorum, call: "Call[FetchRequest]") -> Answer:
     later = Later()
 
     def answered(answer: FetchResponse | Exception) -> None:

@@ -5,7 +5,7 @@ A topic that does not exist yet is created on the way; the client tries again me
 Keys of share partitions (v6) have the form group:topic id:partition; brokers ask for them.
 """
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from kafkapy.broker.metadata.internal_topics import (
     CONSUMER_OFFSETS,
@@ -19,7 +19,17 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.find_coordinator.v3.request import (
+        FindCoordinatorRequest as FindCoordinatorRequestV3,
+    )
+    from kio.schema.find_coordinator.v6.request import FindCoordinatorRequest
+
+    from kafkapy.broker.requests.needs import CreatesTopics, HasCluster, HasImage
+
+    class Needs(CreatesTopics, HasCluster, HasImage, Protocol): ...
+
 
 HAS_SHARE_KEYS: Final = 6
 SHARE: Final = 2
@@ -33,15 +43,16 @@ class _Found(NamedTuple):
     port: int = -1
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[FindCoordinatorRequest]") -> Answer:
     key_type = optional(call.body, "key_type", 0)
     if call.version < 4:
-        return _single(_find(node, call, key_type, call.body.key))
+        old = cast("FindCoordinatorRequestV3", call.body)
+        return _single(_find(node, call, key_type, old.key))
     rows = [(key, _find(node, call, key_type, key)) for key in call.body.coordinator_keys]
     return {"throttle_time": 0, "coordinators": [_row(key, key_type, found) for key, found in rows]}
 
 
-def _find(node: "BrokerRole", call: Call, key_type: int, key: str) -> _Found:
+def _find(node: "Needs", call: "Call[FindCoordinatorRequest]", key_type: int, key: str) -> _Found:
     name = _TOPICS.get(key_type)
     if name is None or (key_type == SHARE and not _is_share_key(call, key)):
         return _Found(ErrorCode.INVALID_REQUEST)
@@ -57,7 +68,7 @@ def _find(node: "BrokerRole", call: Call, key_type: int, key: str) -> _Found:
     return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
-def _is_share_key(call: Call, key: str) -> bool:
+def _is_share_key(call: "Call[FindCoordinatorRequest]", key: str) -> bool:
     group_id, _, rest = key.partition(":")
     topic_id, _, partition = rest.partition(":")
     return call.version >= HAS_SHARE_KEYS and bool(group_id and topic_id and partition.isdigit())

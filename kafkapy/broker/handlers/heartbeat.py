@@ -13,10 +13,12 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.events import Heartbeat
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.heartbeat.v4.request import HeartbeatRequest
+
+    from kafkapy.broker.requests.needs import HasGroups
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasGroups", call: "Call[HeartbeatRequest]") -> Answer:
     body = call.body
     event = Heartbeat(
         body.group_id,

@@ -4,7 +4,7 @@ A broker's settings are judged by that broker, which knows its server.properties
 rest by the controller. kafkapy has no named loggers, so none of them can be altered.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkapy.broker.config.alter import check_incremental, duplicates
 from kafkapy.broker.controller.ask import verdict
@@ -14,10 +14,19 @@ from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, ConfigRep
 from kafkapy.kraft.image.delta import ConfigResource
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from typing import Protocol
+
+    from kio.schema.incremental_alter_configs.v1.request import (
+        AlterConfigsResource,
+        IncrementalAlterConfigsRequest,
+    )
+
+    from kafkapy.broker.requests.needs import HasConfig, HasController
+
+    class Needs(HasConfig, HasController, Protocol): ...
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answer:
     resources = call.body.resources
     verdicts: dict[ConfigResource, Refused | None] = duplicates(
         (one.resource_type, one.resource_name) for one in resources
@@ -47,7 +56,7 @@ def handle(node: "ControllerRole", call: Call) -> Answer:
     return promise
 
 
-def _alterations(resource: Any) -> tuple[Alteration, ...]:
+def _alterations(resource: "AlterConfigsResource") -> tuple[Alteration, ...]:
     return tuple(Alteration(one.name, one.config_operation, one.value) for one in resource.configs)
 
 

@@ -13,10 +13,19 @@ from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kafkapy.txn.events import InitProducerId, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.init_producer_id.v5.request import InitProducerIdRequest
+
+    from kafkapy.broker.requests.needs import HasTransactions
+    from kafkapy.txn.producer_ids import ProducerIds
+
+    class Needs(HasTransactions, Protocol):
+        @property
+        def producer_ids(self) -> ProducerIds: ...
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[InitProducerIdRequest]") -> Answer:
     body = call.body
     producer_id = optional(body, "producer_id", NO_PRODUCER_ID)
     epoch = optional(body, "producer_epoch", NO_PRODUCER_EPOCH)
@@ -50,7 +59,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return later
 
 
-def _refused(call: Call, error: ErrorCode) -> dict[str, Any]:
+def _refused(call: "Call[InitProducerIdRequest]", error: ErrorCode) -> dict[str, Any]:
     if error is ErrorCode.PRODUCER_FENCED and call.version < 4:
         error = ErrorCode.INVALID_PRODUCER_EPOCH
     return _answer(error, NO_PRODUCER_ID, NO_PRODUCER_EPOCH)

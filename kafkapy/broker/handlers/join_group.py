@@ -13,14 +13,16 @@ from kafkapy.core.errors import Refused
 from kafkapy.group.classic.events import Joined, JoinGroup, OfferedProtocol
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.join_group.v9.request import JoinGroupRequest
+
+    from kafkapy.broker.requests.needs import MakesMembers
 
 NEEDS_KNOWN_MEMBER_ID = 4
 HAS_NULL_PROTOCOL = 7
 CAN_SKIP_ASSIGNMENT = 9
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "MakesMembers", call: "Call[JoinGroupRequest]") -> Answer:
     event = _event(node, call)
 
     def translate(reply: Any) -> Fields:
@@ -31,7 +33,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return ask(node.groups, event.group_id, event, translate)
 
 
-def _event(node: "BrokerRole", call: Call) -> JoinGroup:
+def _event(node: "MakesMembers", call: "Call[JoinGroupRequest]") -> JoinGroup:
     body = call.body
     session_timeout_ms = millis(body.session_timeout)
     rebalance_timeout_ms = session_timeout_ms
@@ -54,7 +56,7 @@ def _event(node: "BrokerRole", call: Call) -> JoinGroup:
     )
 
 
-def _answer(call: Call, joined: Joined) -> dict[str, Any]:
+def _answer(call: "Call[JoinGroupRequest]", joined: Joined) -> dict[str, Any]:
     protocol_name = joined.protocol_name
     if protocol_name is None and call.version < HAS_NULL_PROTOCOL:
         protocol_name = ""

@@ -3,7 +3,7 @@
 Before v3 the error of the one member is the error of the answer.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kafkapy.broker.groups.asking import ask
 from kafkapy.broker.requests.request import Answer, Call, Fields
@@ -11,16 +11,19 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.events import LeaveGroup, LeavingMember, Left, MemberLeft
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.leave_group.v2.request import LeaveGroupRequest as LeaveGroupRequestV2
+    from kio.schema.leave_group.v5.request import LeaveGroupRequest
+
+    from kafkapy.broker.requests.needs import HasGroups
 
 HAS_MANY = 3
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasGroups", call: "Call[LeaveGroupRequest]") -> Answer:
     body = call.body
     members: tuple[LeavingMember, ...]
     if call.version < HAS_MANY:
-        members = (LeavingMember(body.member_id, None),)
+        members = (LeavingMember(cast("LeaveGroupRequestV2", body).member_id, None),)
     else:
         members = tuple(LeavingMember(one.member_id, one.group_instance_id) for one in body.members)
     event = LeaveGroup(body.group_id, members)
@@ -31,7 +34,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return ask(node.groups, event.group_id, event, translate)
 
 
-def _answer(call: Call, event: LeaveGroup, reply: Any) -> Fields:
+def _answer(call: "Call[LeaveGroupRequest]", event: LeaveGroup, reply: Any) -> Fields:
     error = ErrorCode.NONE
     if isinstance(reply, Refused):
         error = reply.code

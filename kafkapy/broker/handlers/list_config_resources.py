@@ -8,7 +8,9 @@ from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.list_config_resources.v1.request import ListConfigResourcesRequest
+
+    from kafkapy.broker.requests.needs import HasImage
 
 _LISTED = (
     Resource.TOPIC,
@@ -19,7 +21,7 @@ _LISTED = (
 )
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasImage", call: "Call[ListConfigResourcesRequest]") -> Answer:
     asked = optional(call.body, "resource_types", (Resource.CLIENT_METRICS,)) or _LISTED
     if any(kind not in _LISTED for kind in asked):
         raise Refused(ErrorCode.UNSUPPORTED_VERSION)
@@ -34,7 +36,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     }
 
 
-def _names(node: "BrokerRole", kind: Resource) -> list[str]:
+def _names(node: "HasImage", kind: Resource) -> list[str]:
     image = node.image
     if kind is Resource.TOPIC:
         return list(image.topics_by_name)

@@ -10,10 +10,12 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.admin import ListGroups
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.list_groups.v5.request import ListGroupsRequest
+
+    from kafkapy.broker.requests.needs import HasGroups
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasGroups", call: "Call[ListGroupsRequest]") -> Answer:
     event = ListGroups(
         frozenset(state.lower() for state in optional(call.body, "states_filter", ())),
         frozenset(kind.lower() for kind in optional(call.body, "types_filter", ())),

@@ -17,7 +17,14 @@ from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.list_offsets.v11.request import ListOffsetsPartition, ListOffsetsRequest
+
+    from kafkapy.broker.requests.needs import HasPartitions, HearsOfDisks
+
+    class Needs(HasPartitions, HearsOfDisks, Protocol): ...
+
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = (
     -1,
@@ -39,7 +46,7 @@ CONSUMER, DEBUGGING_CONSUMER = -1, -2
 _NOT_FOUND = (-1, -1, -1)
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[ListOffsetsRequest]") -> Answer:
     asked = Counter(
         (topic.name, one.partition_index) for topic in call.body.topics for one in topic.partitions
     )
@@ -59,7 +66,11 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
 
 
 def _partition(
-    node: "BrokerRole", call: Call, topic: str, asked: Any, times: int
+    node: "Needs",
+    call: "Call[ListOffsetsRequest]",
+    topic: str,
+    asked: "ListOffsetsPartition",
+    times: int,
 ) -> dict[str, Any]:
     code = ErrorCode.NONE
     offset, timestamp, epoch = _NOT_FOUND
@@ -84,7 +95,9 @@ def _partition(
     }
 
 
-def _find(call: Call, partition: Partition, timestamp: int) -> tuple[int, int, int]:
+def _find(
+    call: "Call[ListOffsetsRequest]", partition: Partition, timestamp: int
+) -> tuple[int, int, int]:
     """(offset, timestamp, leader epoch) as the client may see them."""
     log = partition.log
     if timestamp < 0 and call.version < _SINCE_VERSION.get(timestamp, 99):
@@ -107,7 +120,7 @@ def _find(call: Call, partition: Partition, timestamp: int) -> tuple[int, int, i
     return found
 
 
-def _visible_end(call: Call, partition: Partition) -> int:
+def _visible_end(call: "Call[ListOffsetsRequest]", partition: Partition) -> int:
     log = partition.log
     if call.body.replica_id != CONSUMER:
         return log.log_end_offset

@@ -8,10 +8,12 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.reassignments import ListReassignments, ListReply
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.list_partition_reassignments.v0.request import ListPartitionReassignmentsRequest
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[ListPartitionReassignmentsRequest]") -> Answer:
     topics = call.body.topics
     wanted = None
     if topics is not None:

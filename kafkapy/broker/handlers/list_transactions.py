@@ -11,10 +11,12 @@ from kafkapy.txn.events import ListTransactions, TransactionListed
 from kafkapy.txn.states import STATES_BY_LABEL
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.list_transactions.v2.request import ListTransactionsRequest
+
+    from kafkapy.broker.requests.needs import HasTransactions
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasTransactions", call: "Call[ListTransactionsRequest]") -> Answer:
     body = call.body
     pattern = _pattern(optional(body, "transactional_id_pattern", None))
     known = frozenset(

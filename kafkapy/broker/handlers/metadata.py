@@ -5,7 +5,7 @@ The answer about all topics is encoded once per version and listener and kept un
 metadata changes: with 10,000 partitions it is the one answer that costs something.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -20,22 +20,37 @@ from kafkapy.protocol.framing import frame, response_head
 from kafkapy.protocol.messages import encode_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
+
+    from kafkapy.broker.requests.needs import (
+        CreatesTopics,
+        HasCluster,
+        HasConfig,
+        HasImage,
+        HasNodeId,
+    )
+
+    class Needs(CreatesTopics, HasCluster, HasConfig, HasImage, HasNodeId, Protocol):
+        @property
+        def encoded_metadata(self) -> dict[tuple[int, str], bytes]: ...
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[MetadataRequest]") -> Answer:
     body = call.body
     # v0 has no null: an empty list asks for all topics there.
-    wants_all = body.topics is None or (call.version == 0 and not body.topics)
-    if not wants_all and call.version < 12 and _asks_by_id(body.topics):
-        return _refused(call)
+    asked = body.topics or ()
+    wants_all = body.topics is None or (call.version == 0 and not asked)
+    if not wants_all and call.version < 12 and _asks_by_id(asked):
+        return _refused(call, asked)
     with_operations = optional(body, "include_topic_authorized_operations", False)
     if wants_all and not (with_operations or _asks_for_cluster_operations(call)):
         return _everything(node, call)
     if wants_all:
         topics = [_topic(node, call, topic) for topic in node.image.topics_by_name.values()]
     else:
-        topics = _asked(node, call)
+        topics = _asked(node, call, asked)
     if with_operations:
         for row in topics:
             if row["name"] is not None:
@@ -43,16 +58,18 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return _response(node, call, topics)
 
 
-def _asks_for_cluster_operations(call: Call) -> bool:
+def _asks_for_cluster_operations(call: "Call[MetadataRequest]") -> bool:
     """v8 to v10."""
     return bool(optional(call.body, "include_cluster_authorized_operations", False))
 
 
-def _asks_by_id(topics: Any) -> bool:
+def _asks_by_id(topics: "Sequence[MetadataRequestTopic]") -> bool:
     return any(one.name is None or optional(one, "topic_id", None) for one in topics)
 
 
-def _refused(call: Call) -> Mapping[str, Any]:
+def _refused(
+    call: "Call[MetadataRequest]", topics: "Sequence[MetadataRequestTopic]"
+) -> Mapping[str, Any]:
     """v10 and v11 tell topic ids but do not take them: INVALID_REQUEST, topic by topic, and
     nothing about the cluster."""
     return {
@@ -62,13 +79,13 @@ def _refused(call: Call) -> Mapping[str, Any]:
         "controller_id": -1,
         "topics": [
             _missing(call, one.name, optional(one, "topic_id", None), ErrorCode.INVALID_REQUEST)
-            for one in call.body.topics
+            for one in topics
         ],
         "cluster_authorized_operations": NOT_ASKED,
     }
 
 
-def _everything(node: "BrokerRole", call: Call) -> Encoded:
+def _everything(node: "Needs", call: "Call[MetadataRequest]") -> Encoded:
     key = (call.version, call.peer.listener)
     body = node.encoded_metadata.get(key)
     if body is None:
@@ -79,7 +96,9 @@ def _everything(node: "BrokerRole", call: Call) -> Encoded:
     return Encoded((frame(head, body),))
 
 
-def _response(node: "BrokerRole", call: Call, topics: list[dict[str, Any]]) -> Mapping[str, Any]:
+def _response(
+    node: "Needs", call: "Call[MetadataRequest]", topics: list[dict[str, Any]]
+) -> Mapping[str, Any]:
     with_operations = _asks_for_cluster_operations(call)
     return {
         "throttle_time": 0,
@@ -96,32 +115,34 @@ def _response(node: "BrokerRole", call: Call, topics: list[dict[str, Any]]) -> M
     }
 
 
-def _asked(node: "BrokerRole", call: Call) -> list[dict[str, Any]]:
+def _asked(
+    node: "Needs", call: "Call[MetadataRequest]", topics: "Sequence[MetadataRequestTopic]"
+) -> list[dict[str, Any]]:
     """Each topic once, however often it is asked about; with an id among them, those with
     ids only, as Kafka does."""
-    topics = call.body.topics
     ids = dict.fromkeys(optional(one, "topic_id", None) for one in topics)
     ids.pop(None, None)
     if ids:
         return [_by_id(node, call, topic_id) for topic_id in ids]
-    return [_by_name(node, call, name) for name in dict.fromkeys(one.name for one in topics)]
+    names = dict.fromkeys(one.name for one in topics)
+    return [_by_name(node, call, name) for name in names]
 
 
-def _by_id(node: "BrokerRole", call: Call, topic_id: UUID) -> dict[str, Any]:
+def _by_id(node: "Needs", call: "Call[MetadataRequest]", topic_id: UUID) -> dict[str, Any]:
     found = node.image.topics_by_id.get(topic_id)
     if found is None:
         return _missing(call, None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
     return _topic(node, call, found)
 
 
-def _by_name(node: "BrokerRole", call: Call, name: str) -> dict[str, Any]:
-    found = node.image.topics_by_name.get(name)
+def _by_name(node: "Needs", call: "Call[MetadataRequest]", name: str | None) -> dict[str, Any]:
+    found = None if name is None else node.image.topics_by_name.get(name)
     if found is not None:
         return _topic(node, call, found)
-    return _missing(call, name, None, _create_if_asked(node, call, name))
+    return _missing(call, name, None, _create_if_asked(node, call, name or ""))
 
 
-def _create_if_asked(node: "BrokerRole", call: Call, name: str) -> ErrorCode:
+def _create_if_asked(node: "Needs", call: "Call[MetadataRequest]", name: str) -> ErrorCode:
     if not is_legal_topic_name(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if node.config.auto_create_topics_enable and optional(
@@ -132,7 +153,7 @@ def _create_if_asked(node: "BrokerRole", call: Call, name: str) -> ErrorCode:
 
 
 def _missing(
-    call: Call, name: str | None, topic_id: UUID | None, code: ErrorCode
+    call: "Call[MetadataRequest]", name: str | None, topic_id: UUID | None, code: ErrorCode
 ) -> dict[str, Any]:
     return {
         "error_code": code,
@@ -144,7 +165,7 @@ def _missing(
     }
 
 
-def _topic(node: "BrokerRole", call: Call, topic: TopicState) -> dict[str, Any]:
+def _topic(node: "Needs", call: "Call[MetadataRequest]", topic: TopicState) -> dict[str, Any]:
     return {
         "error_code": 0,
         "name": topic.name,
@@ -156,7 +177,9 @@ def _topic(node: "BrokerRole", call: Call, topic: TopicState) -> dict[str, Any]:
     }
 
 
-def _partition(node: "BrokerRole", call: Call, index: int, state: PartitionState) -> dict[str, Any]:
+def _partition(
+    node: "Needs", call: "Call[MetadataRequest]", index: int, state: PartitionState
+) -> dict[str, Any]:
     code = ErrorCode.NONE
     leader = state.leader
     if not node.cluster.is_reachable(leader, call.peer.listener):

@@ -4,7 +4,7 @@ v9 epochs of consumer-protocol members (KIP-848), v10 topic ids.
 What cannot be resolved to a topic is answered for itself; the rest is committed.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from kafkapy.broker.groups.asking import ask
 from kafkapy.broker.requests.request import Answer, Call, Fields
@@ -12,9 +12,26 @@ from kafkapy.broker.requests.translations import millis, optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import CommitOffsets, Committer, OffsetToCommit
+from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    from kio.schema.offset_commit.v9.request import (
+        OffsetCommitRequestTopic as OffsetCommitRequestTopicV9,
+    )
+    from kio.schema.offset_commit.v10.request import (
+        OffsetCommitRequest,
+        OffsetCommitRequestPartition,
+        OffsetCommitRequestTopic,
+    )
+
+    from kafkapy.broker.requests.needs import HasGroups, HasImage
+    from kafkapy.kraft.image.topics import TopicState
+
+    class Needs(HasGroups, HasImage, Protocol): ...
+
 
 SPEAKS_OF_GROUPS = 9
 HAS_TOPIC_IDS = 10
@@ -23,11 +40,11 @@ HAS_TOPIC_IDS = 10
 class _Row(NamedTuple):
     """One topic of the request, with an error for each partition that is not there."""
 
-    asked: Any
+    asked: "OffsetCommitRequestTopic"
     errors: tuple[ErrorCode, ...]
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[OffsetCommitRequest]") -> Answer:
     body = call.body
     rows: list[_Row] = []
     offsets: list[OffsetToCommit] = []
@@ -35,11 +52,12 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
         topic = _topic(node, call, asked)
         errors = tuple(_error(call, topic, one) for one in asked.partitions)
         rows.append(_Row(asked, errors))
-        offsets += [
-            _offset(topic, one)
-            for one, error in zip(asked.partitions, errors, strict=True)
-            if error is ErrorCode.NONE
-        ]
+        if topic is not None:
+            offsets += [
+                _offset(topic, one)
+                for one, error in zip(asked.partitions, errors, strict=True)
+                if error is ErrorCode.NONE
+            ]
     if not offsets:
         return _answer(call, rows, ())
     event = CommitOffsets(
@@ -62,13 +80,19 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return ask(node.groups, event.group_id, event, translate)
 
 
-def _topic(node: "BrokerRole", call: Call, asked: Any) -> Any:
+def _topic(
+    node: "Needs", call: "Call[OffsetCommitRequest]", asked: "OffsetCommitRequestTopic"
+) -> "TopicState | None":
     if call.version >= HAS_TOPIC_IDS:
-        return node.image.topics_by_id.get(asked.topic_id)
-    return node.image.topics_by_name.get(asked.name)
+        return node.image.topics_by_id.get(asked.topic_id or ZERO_UUID)
+    return node.image.topics_by_name.get(cast("OffsetCommitRequestTopicV9", asked).name)
 
 
-def _error(call: Call, topic: Any, asked: Any) -> ErrorCode:
+def _error(
+    call: "Call[OffsetCommitRequest]",
+    topic: "TopicState | None",
+    asked: "OffsetCommitRequestPartition",
+) -> ErrorCode:
     if topic is None and call.version >= HAS_TOPIC_IDS:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if topic is None or asked.partition_index not in topic.partitions:
@@ -76,7 +100,7 @@ def _error(call: Call, topic: Any, asked: Any) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _offset(topic: Any, asked: Any) -> OffsetToCommit:
+def _offset(topic: "TopicState", asked: "OffsetCommitRequestPartition") -> OffsetToCommit:
     return OffsetToCommit(
         TopicPartition(topic.name, asked.partition_index),
         asked.committed_offset,
@@ -86,7 +110,9 @@ def _offset(topic: Any, asked: Any) -> OffsetToCommit:
     )
 
 
-def _answer(call: Call, rows: list[_Row], errors: Any) -> Fields:
+def _answer(
+    call: "Call[OffsetCommitRequest]", rows: list[_Row], errors: "Sequence[ErrorCode]"
+) -> Fields:
     """`errors` are those of the partitions that are there, in their order."""
     each = iter(errors)
     named = "topic_id" if call.version >= HAS_TOPIC_IDS else "name"

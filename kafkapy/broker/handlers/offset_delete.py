@@ -9,10 +9,16 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import DeleteOffsets
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.offset_delete.v0.request import OffsetDeleteRequest
+
+    from kafkapy.broker.requests.needs import HasGroups, HasImage
+
+    class Needs(HasGroups, HasImage, Protocol): ...
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[OffsetDeleteRequest]") -> Answer:
     body = call.body
     if not body.group_id:
         raise Refused(ErrorCode.INVALID_GROUP_ID)
@@ -33,7 +39,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return ask(node.groups, body.group_id, DeleteOffsets(body.group_id, partitions), translate)
 
 
-def _answer(body: Any, errors: dict[TopicPartition, ErrorCode]) -> Fields:
+def _answer(body: "OffsetDeleteRequest", errors: dict[TopicPartition, ErrorCode]) -> Fields:
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return {
         "error_code": ErrorCode.NONE,

@@ -3,7 +3,7 @@ v8 many groups, v9 member and epoch (KIP-848), v10 topic ids.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from kafkapy.broker.groups.asking import ask_each
 from kafkapy.broker.requests.request import Answer, Call, Fields
@@ -11,9 +11,23 @@ from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import FetchedOffset, FetchOffsets
+from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.offset_fetch.v7.request import OffsetFetchRequest as OffsetFetchRequestV7
+    from kio.schema.offset_fetch.v7.request import OffsetFetchRequestTopic
+    from kio.schema.offset_fetch.v10.request import (
+        OffsetFetchRequest,
+        OffsetFetchRequestGroup,
+        OffsetFetchRequestTopics,
+    )
+
+    from kafkapy.broker.requests.needs import HasGroups, HasImage
+
+    class Needs(HasGroups, HasImage, Protocol): ...
+
 
 HAS_GROUP_ERROR = 2
 HAS_GROUPS = 8
@@ -25,12 +39,14 @@ class _Asked(NamedTuple):
     partitions; `names` says which topic each known id is."""
 
     event: FetchOffsets
-    unknown: tuple[Any, ...]
+    unknown: "tuple[OffsetFetchRequestTopics, ...]"
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[OffsetFetchRequest]") -> Answer:
     body = call.body
-    groups = body.groups if call.version >= HAS_GROUPS else (body,)
+    groups: Sequence[OffsetFetchRequestGroup | OffsetFetchRequestV7] = (
+        body.groups if call.version >= HAS_GROUPS else (cast("OffsetFetchRequestV7", body),)
+    )
     require_stable = optional(body, "require_stable", False)
     asked = [_asked(node, call, one, require_stable) for one in groups]
 
@@ -45,13 +61,18 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return ask_each(node.groups, [(one.event.group_id, one.event) for one in asked], translate)
 
 
-def _asked(node: "BrokerRole", call: Call, group: Any, require_stable: bool) -> _Asked:
+def _asked(
+    node: "Needs",
+    call: "Call[OffsetFetchRequest]",
+    group: "OffsetFetchRequestGroup | OffsetFetchRequestV7",
+    require_stable: bool,
+) -> _Asked:
     partitions: list[TopicPartition] = []
-    unknown = []
+    unknown: list[OffsetFetchRequestTopics] = []
     for topic in group.topics or ():
         name = _name(node, call, topic)
         if name is None:
-            unknown.append(topic)
+            unknown.append(cast("OffsetFetchRequestTopics", topic))
         else:
             partitions += [TopicPartition(name, index) for index in topic.partition_indexes]
     event = FetchOffsets(
@@ -64,15 +85,22 @@ def _asked(node: "BrokerRole", call: Call, group: Any, require_stable: bool) -> 
     return _Asked(event, tuple(unknown))
 
 
-def _name(node: "BrokerRole", call: Call, topic: Any) -> str | None:
+def _name(
+    node: "Needs",
+    call: "Call[OffsetFetchRequest]",
+    topic: "OffsetFetchRequestTopics | OffsetFetchRequestTopic",
+) -> str | None:
     if call.version < HAS_TOPIC_IDS:
-        name: str = topic.name
-        return name
-    known = node.image.topics_by_id.get(topic.topic_id)
+        return cast("OffsetFetchRequestTopic", topic).name
+    known = node.image.topics_by_id.get(
+        cast("OffsetFetchRequestTopics", topic).topic_id or ZERO_UUID
+    )
     return None if known is None else known.name
 
 
-def _group(node: "BrokerRole", call: Call, asked: _Asked, reply: Any) -> dict[str, Any]:
+def _group(
+    node: "Needs", call: "Call[OffsetFetchRequest]", asked: _Asked, reply: Any
+) -> dict[str, Any]:
     error = ErrorCode.NONE
     offsets: Sequence[FetchedOffset] = ()
     if not isinstance(reply, Refused):
@@ -95,7 +123,7 @@ def _group(node: "BrokerRole", call: Call, asked: _Asked, reply: Any) -> dict[st
     return {"group_id": asked.event.group_id, "topics": rows, "error_code": error}
 
 
-def _named(node: "BrokerRole", call: Call, name: str) -> dict[str, Any] | None:
+def _named(node: "Needs", call: "Call[OffsetFetchRequest]", name: str) -> dict[str, Any] | None:
     """By name or by id; a topic that is gone has no id and is left out."""
     if call.version < HAS_TOPIC_IDS:
         return {"name": name}
@@ -114,7 +142,7 @@ def _partition(offset: FetchedOffset) -> dict[str, Any]:
     }
 
 
-def _unknown(topic: Any) -> dict[str, Any]:
+def _unknown(topic: "OffsetFetchRequestTopics") -> dict[str, Any]:
     return {
         "topic_id": topic.topic_id,
         "partitions": [

@@ -6,10 +6,15 @@ from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.offset_for_leader_epoch.v4.request import (
+        OffsetForLeaderEpochRequest,
+        OffsetForLeaderPartition,
+    )
+
+    from kafkapy.broker.requests.needs import HasPartitions
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasPartitions", call: "Call[OffsetForLeaderEpochRequest]") -> Answer:
     return {
         "throttle_time": 0,
         "topics": [
@@ -22,7 +27,9 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     }
 
 
-def _partition(node: "BrokerRole", topic: str, asked: Any) -> dict[str, Any]:
+def _partition(
+    node: "HasPartitions", topic: str, asked: "OffsetForLeaderPartition"
+) -> dict[str, Any]:
     code, epoch, end_offset = ErrorCode.NONE, -1, -1
     try:
         partition = node.partitions.hosted(topic, None, asked.partition)

@@ -45,7 +45,7 @@ _START_UNTOLD = frozenset(
 )
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "BrokerRole", call: Call[Any]) -> Answer:
     request = call.body
     try:
         transactional = any(
@@ -87,7 +87,7 @@ class _Transactional:
     partitions are in it (KIP-890; broker/transactions/verification.py). Until then they are
     kept here, copied: the buffer they came in is read into again."""
 
-    def __init__(self, node: "BrokerRole", call: Call) -> None:
+    def __init__(self, node: "BrokerRole", call: Call[Any]) -> None:
         self._node = node
         self._call = call
         self._later = Later()
@@ -154,7 +154,7 @@ class _Appending:
 
     __slots__ = ("_acks", "_call", "_later", "_node", "_rows", "_timer", "topics")
 
-    def __init__(self, node: "BrokerRole", call: Call) -> None:
+    def __init__(self, node: "BrokerRole", call: Call[Any]) -> None:
         self.topics: list[tuple[str | None, Any, list[ProducedPartition]]] = []
         self._rows: list[ProducedPartition] = []
         self._node = node
@@ -263,7 +263,9 @@ class _Appending:
             then(ErrorCode.REQUEST_TIMED_OUT)
 
 
-def _answer(call: Call, topics: list[tuple[str | None, Any, list[ProducedPartition]]]) -> Resolved:
+def _answer(
+    call: Call[Any], topics: list[tuple[str | None, Any, list[ProducedPartition]]]
+) -> Resolved:
     if call.body.acks == NONE:
         failed = [row for _, _, rows in topics for row in rows if row.error_code]
         if failed:

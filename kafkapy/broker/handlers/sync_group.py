@@ -13,12 +13,14 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.events import Synced, SyncGroup
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kio.schema.sync_group.v5.request import SyncGroupRequest
+
+    from kafkapy.broker.requests.needs import HasGroups
 
 NAMES_PROTOCOL = 5
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "HasGroups", call: "Call[SyncGroupRequest]") -> Answer:
     body = call.body
     if call.version >= NAMES_PROTOCOL and None in (body.protocol_type, body.protocol_name):
         return _answer(Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))

@@ -24,7 +24,16 @@ from kafkapy.group.offsets.events import (
 )
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.txn_offset_commit.v5.request import (
+        TxnOffsetCommitRequest,
+        TxnOffsetCommitRequestPartition,
+    )
+
+    from kafkapy.broker.requests.needs import HasGroups, HasImage, HasPartitions, HasVerification
+
+    class Needs(HasGroups, HasImage, HasPartitions, HasVerification, Protocol): ...
 
 
 class _Row(NamedTuple):
@@ -34,7 +43,7 @@ class _Row(NamedTuple):
     commit: OffsetToCommit | None
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[TxnOffsetCommitRequest]") -> Answer:
     body = call.body
     rows = [_row(node, topic.name, one) for topic in body.topics for one in topic.partitions]
     known = [row.commit for row in rows if row.commit is not None]
@@ -68,7 +77,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return later
 
 
-def _row(node: "BrokerRole", name: str, asked: Any) -> _Row:
+def _row(node: "Needs", name: str, asked: "TxnOffsetCommitRequestPartition") -> _Row:
     partition = TopicPartition(name, asked.partition_index)
     topic = node.image.topics_by_name.get(name)
     if topic is None or asked.partition_index not in topic.partitions:
@@ -83,7 +92,7 @@ def _row(node: "BrokerRole", name: str, asked: Any) -> _Row:
     return _Row(partition, commit)
 
 
-def _to_append(node: "BrokerRole", call: Call) -> ToAppend:
+def _to_append(node: "Needs", call: "Call[TxnOffsetCommitRequest]") -> ToAppend:
     index = node.groups.partition_of(call.body.group_id)
     partition = node.partitions.get(CONSUMER_OFFSETS, index)
     if partition is None:
@@ -94,7 +103,9 @@ def _to_append(node: "BrokerRole", call: Call) -> ToAppend:
     )
 
 
-def _event(body: Any, commits: list[OffsetToCommit]) -> CommitOffsetsInTransaction:
+def _event(
+    body: "TxnOffsetCommitRequest", commits: list[OffsetToCommit]
+) -> CommitOffsetsInTransaction:
     committer = Committer(
         optional(body, "member_id", ""),
         optional(body, "generation_id", -1),
@@ -105,11 +116,15 @@ def _event(body: Any, commits: list[OffsetToCommit]) -> CommitOffsetsInTransacti
     )
 
 
-def _refused(call: Call, rows: Sequence[_Row], error: ErrorCode) -> dict[str, Any]:
+def _refused(
+    call: "Call[TxnOffsetCommitRequest]", rows: Sequence[_Row], error: ErrorCode
+) -> dict[str, Any]:
     return _answer(call, rows, [error] * len(rows))
 
 
-def _answer(call: Call, rows: Sequence[_Row], errors: Sequence[ErrorCode]) -> dict[str, Any]:
+def _answer(
+    call: "Call[TxnOffsetCommitRequest]", rows: Sequence[_Row], errors: Sequence[ErrorCode]
+) -> dict[str, Any]:
     """`errors` of those partitions that could be committed, in their order."""
     each = iter(errors)
     topics: dict[str, list[dict[str, Any]]] = {}
@@ -124,7 +139,7 @@ def _answer(call: Call, rows: Sequence[_Row], errors: Sequence[ErrorCode]) -> di
     }
 
 
-def _code(call: Call, error: ErrorCode) -> ErrorCode:
+def _code(call: "Call[TxnOffsetCommitRequest]", error: ErrorCode) -> ErrorCode:
     if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and call.version < 2:
         # Producers of that age stop for good when they hear of loading.
         return ErrorCode.COORDINATOR_NOT_AVAILABLE

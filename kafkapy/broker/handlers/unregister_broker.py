@@ -7,10 +7,12 @@ from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.kraft.controller.brokers import UnregisterBroker
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.unregister_broker.v0.request import UnregisterBrokerRequest
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[UnregisterBrokerRequest]") -> Answer:
     return ask(
         node,
         UnregisterBroker(call.body.broker_id),

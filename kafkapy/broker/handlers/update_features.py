@@ -1,6 +1,6 @@
 """UpdateFeatures, v0-2. v1 has upgrade types and validate_only; v2 one verdict for all."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import ask, verdict
 from kafkapy.broker.requests.request import Answer, Call, Fields
@@ -9,10 +9,12 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.features import FeatureUpdate, UpdateFeatures, UpgradeType
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.controller_role import ControllerRole
+    from kio.schema.update_features.v2.request import FeatureUpdateKey, UpdateFeaturesRequest
+
+    from kafkapy.broker.requests.needs import HasController
 
 
-def handle(node: "ControllerRole", call: Call) -> Answer:
+def handle(node: "HasController", call: "Call[UpdateFeaturesRequest]") -> Answer:
     asked = call.body.feature_updates
     event = UpdateFeatures(
         updates=tuple(
@@ -29,7 +31,7 @@ def handle(node: "ControllerRole", call: Call) -> Answer:
     )
 
 
-def _type(update: Any) -> int:
+def _type(update: "FeatureUpdateKey") -> int:
     if hasattr(update, "allow_downgrade"):
         return UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else UpgradeType.UPGRADE
     kind: int = update.upgrade_type

@@ -13,10 +13,18 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from typing import Protocol
+
+    from kio.schema.write_txn_markers.v2.request import WritableTxnMarker, WriteTxnMarkersRequest
+
+    from kafkapy.broker.transactions.marker_writer import MarkerWriter
+
+    class Needs(Protocol):
+        @property
+        def marker_writer(self) -> MarkerWriter: ...
 
 
-def handle(node: "BrokerRole", call: Call) -> Answer:
+def handle(node: "Needs", call: "Call[WriteTxnMarkersRequest]") -> Answer:
     asked = [
         (at, TopicPartition(topic.name, index))
         for at, marker in enumerate(call.body.markers)
@@ -40,7 +48,7 @@ def handle(node: "BrokerRole", call: Call) -> Answer:
     return later if expected else _answer(call, results)
 
 
-def _marker(asked: Any) -> Marker:
+def _marker(asked: "WritableTxnMarker") -> Marker:
     return Marker(
         producer_id=asked.producer_id,
         producer_epoch=asked.producer_epoch,
@@ -50,7 +58,9 @@ def _marker(asked: Any) -> Marker:
     )
 
 
-def _answer(call: Call, results: dict[tuple[int, TopicPartition], ErrorCode]) -> dict[str, Any]:
+def _answer(
+    call: "Call[WriteTxnMarkersRequest]", results: dict[tuple[int, TopicPartition], ErrorCode]
+) -> dict[str, Any]:
     rows = []
     for at, marker in enumerate(call.body.markers):
         errors = {partition: error for (of, partition), error in results.items() if of == at}

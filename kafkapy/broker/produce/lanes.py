@@ -17,7 +17,7 @@ serve has done nothing, and the request is decoded as if there were no lanes
 """
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from kafkapy.broker.partitions.partition import Partition
@@ -94,7 +94,7 @@ class ProduceLanes:
         self._lanes: dict[bytes, Lane] = {}
         self._lengths: tuple[int, ...] = ()
 
-    def serve(self, node: "BrokerRole", request: memoryview) -> tuple[Call, Encoded] | None:
+    def serve(self, node: "BrokerRole", request: memoryview) -> tuple[Call[Any], Encoded] | None:
         """The answer, if the request is in a lane and nothing is in its way."""
         api_key, version, correlation_id = _HEAD(request)
         if api_key != _PRODUCE or version != self._version:
@@ -135,7 +135,7 @@ class ProduceLanes:
         self._lengths = tuple({*self._lengths, len(key)})
 
 
-def learn(node: "BrokerRole", request: memoryview, body_at: int, call: Call) -> None:
+def learn(node: "BrokerRole", request: memoryview, body_at: int, call: Call[Any]) -> None:
     """A request that no lane served may be the first of one."""
     body: ProduceRequestView = call.body
     if body.records_at < 0 or body.acks == 0:

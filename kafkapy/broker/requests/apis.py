@@ -19,7 +19,7 @@ _HANDLERS: Final = "kafkapy.broker.handlers"
 
 # What a handler is given first is the role that serves it: node/broker_role.py on a broker's
 # listener, node/controller_role.py on a controller's and for what is forwarded.
-Handle = Callable[[Any, Call], Answer]
+Handle = Callable[[Any, Call[Any]], Answer]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _PRODUCE: Final = ApiKey.PRODUCE.value
 
 
-def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answer]:
+def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
     """Decode one request (without its size prefix) and hand it to its handler."""
     broker = node.broker
     if request[1] == _PRODUCE and peer.lanes is not None and broker is not None:
@@ -40,7 +40,7 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answe
     api = find_api(header.api_key, is_controller=peer.is_controller_listener)
     if api is None:
         raise Hangup(f"api key {header.api_key} is not served on listener {peer.listener}")
-    call = Call(
+    call: Call[Any] = Call(
         header.api_key,
         header.api_version,
         header.correlation_id,
@@ -75,7 +75,7 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call, Answe
         raise Hangup(f"a bug of kafkapy in {api.key.name}: {bug!r}") from bug
 
 
-def encode(call: Call, answer: Resolved) -> Sequence[Part]:
+def encode(call: Call[Any], answer: Resolved) -> Sequence[Part]:
     """The bytes of a resolved answer; no bytes for None."""
     if isinstance(answer, Encoded):
         return answer.parts
@@ -87,7 +87,7 @@ def encode(call: Call, answer: Resolved) -> Sequence[Part]:
     return (frame(head, encode_response(call.api_key, call.version, answer)),)
 
 
-def refusal(call: Call, refused: Refused) -> Mapping[str, Any]:
+def refusal(call: Call[Any], refused: Refused) -> Mapping[str, Any]:
     """A whole request refused: its code (and sentence) in the response's own error field."""
     fields = dict(_empty_response(call.api_key, call.version))
     if "error_code" not in fields:
@@ -99,8 +99,8 @@ def refusal(call: Call, refused: Refused) -> Mapping[str, Any]:
 
 
 def _wrong_version(
-    node: "Node", api: Api, call: Call, header: RequestHeader
-) -> tuple[Call, Answer]:
+    node: "Node", api: Api, call: Call[Any], header: RequestHeader
+) -> tuple[Call[Any], Answer]:
     if header.api_key != ApiKey.API_VERSIONS:
         raise Hangup(f"{api.key.name} version {header.api_version} is not served")
     # A client that does not know our versions must be able to read this: v0, with error 35.

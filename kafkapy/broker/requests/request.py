@@ -12,7 +12,7 @@ A handler must not keep `body` views of the frame after it returned: the buffer 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.seams import FileSlice
@@ -84,14 +84,20 @@ class Peer:
     lanes: "ProduceLanes | None" = None
 
 
+# Of a request. A handler names kio's class for the newest version that is served; fields that
+# older versions lack are read with `optional` (translations.py).
+Body = TypeVar("Body")
+
+
 @dataclass(slots=True, eq=False)
-class Call:
-    """One decoded request. `body` is kio's request object for (api_key, version)."""
+class Call(Generic[Body]):
+    """One decoded request. `body` is kio's request object for (api_key, version), or a view of
+    the frame for Produce and Fetch."""
 
     api_key: int
     version: int
     correlation_id: int
     client_id: str | None
-    body: Any
+    body: Body
     peer: Peer
     received: Instant

@@ -6,7 +6,7 @@ returned, as a shell uses it again.
 """
 
 from collections import deque
-from typing import Final
+from typing import Any, Final
 
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.dispatch import dispatch, encode
@@ -25,7 +25,7 @@ class Served:
         self._channel = channel
         self._peer = peer
         self._is_open = True
-        self._pending: deque[tuple[Call, Later]] = deque()
+        self._pending: deque[tuple[Call[Any], Later]] = deque()
 
     def on_up(self) -> None:
         raise AssertionError("who accepts is up from the start")
@@ -75,7 +75,7 @@ class Served:
             then()
 
 
-def joined(call: Call, answer: Resolved) -> bytes:
+def joined(call: Call[Any], answer: Resolved) -> bytes:
     """The answer's bytes; the files it holds are let go. Raises Hangup."""
     parts = []
     for part in encode(call, answer):

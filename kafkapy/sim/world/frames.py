@@ -112,7 +112,7 @@ class Wire:
             answered(answer)
 
     def _answered(
-        self, pending: Pending, correlation_id: int, call: Call, answer: Resolved
+        self, pending: Pending, correlation_id: int, call: Call[Any], answer: Resolved
     ) -> None:
         if answer is None:
             return
@@ -149,7 +149,7 @@ def latest_version(api_key: ApiKey) -> int:
     return api.max_version
 
 
-def _joined(call: Call, answer: Encoded | Mapping[str, Any]) -> bytes:
+def _joined(call: Call[Any], answer: Encoded | Mapping[str, Any]) -> bytes:
     parts = []
     for part in encode(call, answer):
         if isinstance(part, bytes | bytearray | memoryview):

@@ -67,7 +67,7 @@ def forwarded(kit: LinkKit, api: ApiKey, version: int, body: dict[str, Any]) -> 
     return _decoded(call, answer)
 
 
-def _decoded(call: Call, answer: Answer) -> Any:
+def _decoded(call: Call[Any], answer: Answer) -> Any:
     if isinstance(answer, Later):
         assert answer.is_resolved, "never answered"
         answer = answer.answer

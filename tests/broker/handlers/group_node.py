@@ -18,7 +18,7 @@ from tests.group.world import World
 class Told:
     """A client waiting for its answer, read from the bytes of its version."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call[Any]) -> None:
         self._call = call
         self.answer: Any = None
 
