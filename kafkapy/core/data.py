@@ -1,13 +1,17 @@
 """`@dataclass`, whose methods are written when they are first called.
 
 The standard library compiles the methods of a dataclass while its module is imported: up to
-seven `exec`s, 0.8 ms for a frozen one on Python 3.11. kafkapy has hundreds of small frozen
-classes, of which a start needs few, so that was most of its start-up time. Here:
+seven `exec`s, 0.3 ms on average, on Python 3.11. kafkapy has hundreds of small frozen
+classes, of which a start needs few. Here:
 
-    at import      fields and slots, by the standard library; about 0.1 ms
+    at import      fields and slots, by the standard library; 0.03 ms
     first object   `__init__`, which is then the class's own
     first == hash  `__eq__`, `__hash__`, likewise
     never          `__repr__`, `__setattr__` and `__delattr__` serve all classes
+
+Measured in November 2026, Python 3.11, 20 starts each way in turns, to the first answer (`import
+trio` alone 84 ms): median 201 ms with it, 163 at best; 281 ms with the standard one, 225 at best.
+By the time a node serves, 230 classes have been made and 62 methods written: 11 ms, not 71.
 
 Everything else is `dataclasses.dataclass`, to type checkers literally. Only what kafkapy
 uses is there: slots always, no inheritance of fields, no ordering, no `__post_init__`.

@@ -7,6 +7,19 @@
 A schema of kio's brings its version along. Encoders take dicts, objects, or dicts of
 objects; a value that cannot be written is our bug, hence an AssertionError. Decoders get
 bytes from outside, hence Corrupt, and nothing but Corrupt.
+
+What compiling brings, against closures over the same plan (November 2026, Python 3.11), and
+what the node spends on the whole request:
+
+    us                             decode        encode      of a request
+    Metadata 13, 6 partitions    1.1 (2.4)     7.8 (13.2)        37
+    ListOffsets 7, 6 partitions  2.3 (8.5)     2.5 (7.1)         26
+    OffsetCommit 9, 6 partitions 3.6 (11.0)    2.0 (5.3)        109
+
+Closures would add 10 to 40 % to these, and replay decodes with it too; to compile a message
+costs 0.3 to 2 ms, once. kio's reader, in Rust, decodes in a third of the time or less, and
+aborts the process if an array claims more than there is memory for; its writer takes four
+times as long.
 """
 
 import linecache
