@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         formatted = format_directories(
             disk,
             SystemRng(),
-            LoopClock().now(),
+            LoopClock().wall(),
             config.data_directories,
             cluster_id=options.cluster_id,
             node_id=config.node_id,

@@ -53,7 +53,7 @@ class ShardRecords(Generic[Rec]):
     def append(self, records: Sequence[Rec]) -> int:
         settings = self._settings
         batch = batches.build(
-            records, self._codec, self._clock.now(), settings.compression, settings.base_sequence
+            records, self._codec, self._clock.wall(), settings.compression, settings.base_sequence
         )
         first: Any = records[0]
         version = first.transaction_version if isinstance(first, TransactionEnded) else 0

@@ -26,7 +26,21 @@ class Timer(Protocol):
 
 
 class Clock(Protocol):
+    """Two readings of time, both in milliseconds that look like those since the epoch.
+
+    `now()`   never goes back and is never set; for what this process waits for: timers,
+              deadlines, sessions, elections, parked requests, how long something took.
+              It means nothing to another process, nor to this one's next life.
+    `wall()`  what people's clocks say, and may step either way; for what is written down
+              and what is held against that: timestamps of records, of transactions and of
+              commits, retention, compaction lag, rolling, expiry of producers and ids.
+
+    Never subtract one from the other. What is stored is `wall`; what is armed is `now`.
+    """
+
     def now(self) -> Instant: ...
+
+    def wall(self) -> Instant: ...
 
     def call_at(self, when: Instant, then: Callback) -> Timer: ...
 

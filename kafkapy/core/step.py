@@ -77,8 +77,9 @@ class TransactionEnded:
 
 
 class Machine(Protocol[Event, Rec, Reply]):
-    def decide(self, event: Event, now: Instant) -> Step[Rec, Reply]:
-        """Read only: what should follow from `event`."""
+    def decide(self, event: Event, now: Instant, wall: Instant) -> Step[Rec, Reply]:
+        """Read only: what should follow from `event`. Timers are armed by `now`; records say
+        `wall`, and are held against it (core/seams.py)."""
 
     def apply(self, record: Rec) -> None:
         """The only writer of the machine's state; never fails."""

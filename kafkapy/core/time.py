@@ -1,8 +1,8 @@
 """The one word for a moment.
 
 An `Instant` is milliseconds since the Unix epoch, as Kafka writes timestamps. It comes
-from `Clock.now()` (seams.py) and never from the standard library, so that a simulated
-clock can stand in for the real one.
+from `Clock.now()` or `Clock.wall()` (seams.py says which is for what) and never from the
+standard library, so that a simulated clock can stand in for the real one.
 """
 
 from typing import Final, NewType

@@ -60,7 +60,7 @@ class GroupMachine:
     def apply(self, record: Any) -> None:
         self.state.apply(record)
 
-    def decide(self, event: Event, now: Instant) -> Step[Any, Any]:
+    def decide(self, event: Event, now: Instant, wall: Instant) -> Step[Any, Any]:
         if type(event) is ConsumerHeartbeat:
             group = self.state.groups.get(event.group_id)
             if type(group) is ConsumerGroup:
@@ -71,12 +71,12 @@ class GroupMachine:
             group = self.state.groups.get(event.group_id)
             if isinstance(group, ClassicGroup):
                 return classic_heartbeat.heartbeat(event, group, now)
-        return self.decide_at_length(event, now)
+        return self.decide_at_length(event, now, wall)
 
-    def decide_at_length(self, event: Event, now: Instant) -> Step[Any, Any]:
+    def decide_at_length(self, event: Event, now: Instant, wall: Instant) -> Step[Any, Any]:
         """What heartbeats nearly always need not."""
         plan = Plan()
-        self._plan(event, plan, Context(now, self._settings(), self._topics()))
+        self._plan(event, plan, Context(now, wall, self._settings(), self._topics()))
         return plan.step()
 
     def _plan(self, event: Event, plan: Plan, ctx: Context) -> None:

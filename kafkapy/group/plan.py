@@ -18,9 +18,11 @@ from kafkapy.group.topics import Topics
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a decision may look at besides the shard's own state."""
+    """What a decision may look at besides the shard's own state. Timers are armed by `now`;
+    what is stored, and what is held against it, is `wall`."""
 
     now: Instant
+    wall: Instant
     settings: GroupSettings
     topics: Topics
 

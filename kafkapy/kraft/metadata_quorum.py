@@ -189,7 +189,7 @@ class MetadataQuorum:
         role = self._quorum.role
         if not isinstance(role, Leader):
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        return describe(role, self._quorum.voters, self._clock.now())
+        return describe(role, self._quorum.voters, self._clock.now(), self._clock.wall())
 
     def subscribe(self, on_delta: OnDelta) -> None:
         """`on_delta(image, delta)` after every committed batch that changed something; the
@@ -241,7 +241,7 @@ class MetadataQuorum:
         this node is not the active controller."""
         if not self._is_active:
             raise Refused(ErrorCode.NOT_CONTROLLER)
-        now, base_offset, epoch = self._clock.now(), self.log.end_offset, self._quorum.epoch
+        now, base_offset, epoch = self._clock.wall(), self.log.end_offset, self._quorum.epoch
         try:
             size = self.log.append(
                 records, epoch=epoch, metadata_version=self._metadata_version, now=now
@@ -271,11 +271,11 @@ class MetadataQuorum:
     def _append_leader_change(self, effect: BecomeLeader) -> None:
         settings = self.settings
         control = first_records(settings.local, settings.endpoints, effect.granting, self._history)
-        now, base_offset = self._clock.now(), self.log.end_offset
+        now, base_offset = self._clock.wall(), self.log.end_offset
         size = self.log.append_control(control, epoch=effect.epoch, now=now)
         for offset, record in enumerate(control, base_offset):
             self._history.note(offset, record)
-        self._quorum.set_voters(self._history.voters, now)
+        self._quorum.set_voters(self._history.voters, self._clock.now())
         self._replay.appended(
             Appended(base_offset, self.log.end_offset, effect.epoch, now, size, ())
         )
@@ -446,7 +446,7 @@ class MetadataQuorum:
             self._journal.info("metadata snapshot written", snapshot=snapshot.file_name)
         settings = self.settings.snapshots
         self.log.clean(
-            self._clock.now(),
+            self._clock.wall(),
             max_bytes=settings.max_retention_bytes,
             max_age_ms=settings.max_retention_ms,
         )

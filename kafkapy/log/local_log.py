@@ -144,14 +144,14 @@ class LocalLog:
             self.segments,
             self.log_start_offset,
             self.log_end_offset,
-            self._clock.now(),
+            self._clock.wall(),
         )
 
     # -- rolling
 
     def roll(self) -> None:
         """Seal the active segment, if it holds anything, and begin a new one."""
-        self._roll(self.log_end_offset, self._clock.now())
+        self._roll(self.log_end_offset, self._clock.wall())
 
     def _roll(self, base_offset: int, now: Instant) -> Segment:
         old = self.segments.active

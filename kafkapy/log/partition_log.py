@@ -79,7 +79,7 @@ class PartitionLog(LocalLog):
             directory=directory,
             topic_partition=topic_partition,
             config=config,
-            now=clock.now(),
+            now=clock.wall(),
             is_clean=is_clean,
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
@@ -140,7 +140,7 @@ class PartitionLog(LocalLog):
         rules a marker's epoch is judged.
         """
         config = self.config
-        now = self._clock.now()
+        now = self._clock.wall()
         valid = validate(
             records,
             config,
@@ -243,7 +243,7 @@ class PartitionLog(LocalLog):
             end = position + header.size
         if headers:
             first_offset = headers[0].base_offset
-            self._append([records[start:end]], headers, end - start, self._clock.now())
+            self._append([records[start:end]], headers, end - start, self._clock.wall())
         return AppendInfo(
             first_offset, self.log_end_offset - 1, NO_TIMESTAMP, self.log_start_offset
         )
@@ -259,7 +259,7 @@ class PartitionLog(LocalLog):
             return
         if crc_is_valid(records, 0, first):
             self.truncate_fully_and_start_at(first.base_offset)
-            self._append([records[: first.size]], [first], first.size, self._clock.now())
+            self._append([records[: first.size]], [first], first.size, self._clock.wall())
             self.advance_high_watermark(start)
             self.advance_log_start_offset(start)
 
@@ -423,7 +423,7 @@ class PartitionLog(LocalLog):
             self.roll()
             return
         cut.remove()
-        new = Segment.create(self._disk, self.directory, cut.base_offset, self._clock.now())
+        new = Segment.create(self._disk, self.directory, cut.base_offset, self._clock.wall())
         new.roll_jitter_ms = self._jitter_ms()
         self._replace([new], [cut])
 
@@ -431,7 +431,7 @@ class PartitionLog(LocalLog):
         """Go on from `offset`: the log that this is a copy of has a hole at its end, which
         the cleaner made."""
         if offset > self.log_end_offset:
-            self._roll(offset, self._clock.now())
+            self._roll(offset, self._clock.wall())
             self.log_end_offset = self.producers.end_offset = offset
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
@@ -441,7 +441,7 @@ class PartitionLog(LocalLog):
         for segment in reversed(old):
             segment.remove()
         self._disk.flush_directory(self.directory)
-        new = Segment.create(self._disk, self.directory, offset, self._clock.now())
+        new = Segment.create(self._disk, self.directory, offset, self._clock.wall())
         new.roll_jitter_ms = self._jitter_ms()
         self._replace([new], old)
         self.log_start_offset = self.flushed_offset = offset

@@ -146,7 +146,7 @@ class Runtime(Generic[Rec, Reply]):
             self._clock.call_soon(lambda: self.submit(event, then))
             return
         try:
-            step = self.machine.decide(event, self._clock.now())
+            step = self.machine.decide(event, self._clock.now(), self._clock.wall())
             uncommitted = self._append(step.records) if step.records else None
         except Refused as refused:
             # From `decide`, or from the log: either way nothing of the step took effect.

@@ -1,7 +1,7 @@
 """The Clock seam on Trio: one heap of timers, one task that sleeps until the next.
 
-`now()` is wall time in milliseconds and never goes back; delays are measured on Trio's
-monotonic clock, so a step of the wall clock neither fires nor starves a timer.
+`now()` is Trio's monotonic clock, counted from what the wall clock said when the process
+started: a step of the wall clock neither fires nor starves a timer. `wall()` follows it.
 """
 
 import heapq
@@ -31,7 +31,7 @@ class LoopClock:
     """Times calls on the Trio loop. `run` must be running for anything to fire."""
 
     def __init__(self) -> None:
-        self._last = 0
+        self._began = time.time_ns(), time.perf_counter_ns()
         self._timers: list[tuple[float, int, LoopTimer]] = []
         self._order = itertools.count()
         self._soon: deque[Callback] = deque()
@@ -40,10 +40,11 @@ class LoopClock:
         """When the next timer is due, on `time.perf_counter`; 0 if something is due now."""
 
     def now(self) -> Instant:
-        wall = time.time_ns() // 1_000_000
-        if wall > self._last:
-            self._last = wall
-        return Instant(self._last)
+        wall, counter = self._began
+        return Instant((wall + time.perf_counter_ns() - counter) // 1_000_000)
+
+    def wall(self) -> Instant:
+        return Instant(time.time_ns() // 1_000_000)
 
     def call_at(self, when: Instant, then: Callback) -> LoopTimer:
         timer = LoopTimer(then)

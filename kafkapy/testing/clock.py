@@ -21,6 +21,9 @@ class AdvancingClock(LoopClock):
     def now(self) -> Instant:
         return Instant(super().now() + self._ahead_ms)
 
+    def wall(self) -> Instant:
+        return Instant(super().wall() + self._ahead_ms)
+
     def advance(self, by_ms: int) -> None:
         self._ahead_ms += by_ms
         # All by the same: the heap stays a heap. In place, because `run` holds the list.

@@ -63,7 +63,7 @@ class Requests:
             tuple(_groups(body)),
             getattr(body, "transactional_id", None),
             header.correlation_id,
-            int(node.clock.now()),
+            int(node.clock.wall()),
             None,
         )
 

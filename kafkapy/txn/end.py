@@ -52,50 +52,50 @@ _OUTCOME_OF: Final = {_S.COMPLETE_COMMIT: True, _S.COMPLETE_ABORT: False}
 
 
 def decide(
-    event: EndTransaction, transaction: Transaction | None, now: Instant
+    event: EndTransaction, transaction: Transaction | None, wall: Instant
 ) -> Step[Fact, Reply]:
     if not event.transactional_id:
         return _refused(ErrorCode.INVALID_REQUEST)
     if transaction is None:
         return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if event.client_version >= TV_2:
-        return _decide_v2(event, transaction, now)
-    return _decide_v1(event, transaction, now)
+        return _decide_v2(event, transaction, wall)
+    return _decide_v1(event, transaction, wall)
 
 
 def decide_timed_out(
-    event: AbortTimedOut, transaction: Transaction | None, now: Instant, server_version: int
+    event: AbortTimedOut, transaction: Transaction | None, wall: Instant, server_version: int
 ) -> Step[Fact, Reply]:
     """Fence the producer that took too long. It will hear of it when it comes back."""
-    if transaction is None or not is_timed_out(transaction, now):
+    if transaction is None or not is_timed_out(transaction, wall):
         return _refused(ErrorCode.INVALID_TXN_STATE)
-    prepared = fence(transaction, event.fresh_producer_id, server_version, now)
+    prepared = fence(transaction, event.fresh_producer_id, server_version, wall)
     if prepared is None:
         return Step(reply=ProducerIdWanted())
     return Step(records=(TransactionLogged(prepared),), reply=EndDecided(ErrorCode.NONE))
 
 
-def is_timed_out(transaction: Transaction, now: Instant) -> bool:
+def is_timed_out(transaction: Transaction, wall: Instant) -> bool:
     return (
         transaction.state is _S.ONGOING
         and not transaction.is_two_phase
-        and transaction.started_ms + transaction.timeout_ms < now
+        and transaction.started_ms + transaction.timeout_ms < wall
     )
 
 
 def fence(
-    transaction: Transaction, fresh_producer_id: int, server_version: int, now: Instant
+    transaction: Transaction, fresh_producer_id: int, server_version: int, wall: Instant
 ) -> Transaction | None:
     """Abort what is ongoing with an epoch its producer does not have.
 
     None if that takes a new producer id and `fresh_producer_id` is none.
     """
     if server_version < TV_2:
-        return prepared_v1(transaction, _S.PREPARE_ABORT, now, is_fence=True)
-    return _bumped(transaction, _S.PREPARE_ABORT, fresh_producer_id, server_version, now)
+        return prepared_v1(transaction, _S.PREPARE_ABORT, wall, is_fence=True)
+    return _bumped(transaction, _S.PREPARE_ABORT, fresh_producer_id, server_version, wall)
 
 
-def _decide_v1(event: EndTransaction, transaction: Transaction, now: Instant) -> Step[Fact, Reply]:
+def _decide_v1(event: EndTransaction, transaction: Transaction, wall: Instant) -> Step[Fact, Reply]:
     if event.producer_id != transaction.producer_id:
         return _refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if event.producer_epoch != transaction.producer_epoch:
@@ -103,14 +103,14 @@ def _decide_v1(event: EndTransaction, transaction: Transaction, now: Instant) ->
     if transaction.state.is_prepared:
         return _refused(ErrorCode.CONCURRENT_TRANSACTIONS)
     if transaction.state is _S.ONGOING:
-        prepared = prepared_v1(transaction, _prepare(event), now)
+        prepared = prepared_v1(transaction, _prepare(event), wall)
         return Step(records=(TransactionLogged(prepared),), reply=EndDecided(ErrorCode.NONE))
     if _OUTCOME_OF.get(transaction.state) is event.committed:
         return Step(reply=EndDecided(ErrorCode.NONE))
     return _refused(ErrorCode.INVALID_TXN_STATE)
 
 
-def _decide_v2(event: EndTransaction, transaction: Transaction, now: Instant) -> Step[Fact, Reply]:
+def _decide_v2(event: EndTransaction, transaction: Transaction, wall: Instant) -> Step[Fact, Reply]:
     if transaction.state.is_prepared:
         # Kafka holds this state "pending" until the markers are written, and looks at that
         # before producer and epoch: nobody is told anything else in the meantime.
@@ -139,7 +139,7 @@ def _decide_v2(event: EndTransaction, transaction: Transaction, now: Instant) ->
     if transaction.state is not _S.ONGOING and event.committed:
         return _refused(ErrorCode.INVALID_TXN_STATE)
     prepared = _bumped(
-        transaction, _prepare(event), event.fresh_producer_id, event.client_version, now
+        transaction, _prepare(event), event.fresh_producer_id, event.client_version, wall
     )
     if prepared is None:
         return Step(reply=ProducerIdWanted())
@@ -155,13 +155,13 @@ def _bumped(
     state: TransactionState,
     fresh_producer_id: int,
     client_version: int,
-    now: Instant,
+    wall: Instant,
 ) -> Transaction | None:
     if not transaction.is_epoch_exhausted:
-        return prepared_v2(transaction, state, NO_PRODUCER_ID, client_version, now)
+        return prepared_v2(transaction, state, NO_PRODUCER_ID, client_version, wall)
     if fresh_producer_id == NO_PRODUCER_ID:
         return None
-    return prepared_v2(transaction, state, fresh_producer_id, client_version, now)
+    return prepared_v2(transaction, state, fresh_producer_id, client_version, wall)
 
 
 def _next_of(transaction: Transaction) -> EndDecided:

@@ -18,12 +18,12 @@ MAX_PER_STEP: Final = 256
 
 
 def decide_forget(
-    transactions: Iterable[Transaction], now: Instant, expiration_ms: int
+    transactions: Iterable[Transaction], wall: Instant, expiration_ms: int
 ) -> Step[Fact, Reply]:
     expired = (
         TransactionForgotten(transaction.transactional_id)
         for transaction in transactions
-        if transaction.state.is_at_rest and transaction.updated_ms <= now - expiration_ms
+        if transaction.state.is_at_rest and transaction.updated_ms <= wall - expiration_ms
     )
     found = tuple(islice(expired, MAX_PER_STEP))
     has_more = len(found) == MAX_PER_STEP

@@ -40,20 +40,20 @@ def decide_describe(
 
 
 def decide_list(
-    event: ListTransactions, transactions: Iterable[Transaction], now: Instant
+    event: ListTransactions, transactions: Iterable[Transaction], wall: Instant
 ) -> Step[Fact, Reply]:
     listed = (
         TransactionListed(t.transactional_id, t.producer_id, t.state.label)
         for t in transactions
-        if _is_wanted(event, t, now)
+        if _is_wanted(event, t, wall)
     )
     return Step(reply=TransactionsListed(tuple(listed)))
 
 
-def _is_wanted(event: ListTransactions, transaction: Transaction, now: Instant) -> bool:
+def _is_wanted(event: ListTransactions, transaction: Transaction, wall: Instant) -> bool:
     if event.states is not None and transaction.state not in event.states:
         return False
     if event.producer_ids and transaction.producer_id not in event.producer_ids:
         return False
     # As Kafka: one that never started counts as having run since 1970.
-    return event.longer_than_ms < 0 or now - transaction.started_ms > event.longer_than_ms
+    return event.longer_than_ms < 0 or wall - transaction.started_ms > event.longer_than_ms

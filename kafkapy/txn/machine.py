@@ -62,36 +62,37 @@ class TransactionMachine:
     def transactions(self) -> Mapping[str, Transaction]:
         return self._transactions
 
-    def decide(self, event: Event, now: Instant) -> Step[Fact, Reply]:
+    def decide(self, event: Event, now: Instant, wall: Instant) -> Step[Fact, Reply]:
+        """There are no timers here: all that counts is when a record says that it was."""
         match event:
             case AddPartitions():
-                return partitions.decide_add(event, self._of(event), now)
+                return partitions.decide_add(event, self._of(event), wall)
             case EndTransaction():
-                return end.decide(event, self._of(event), now)
+                return end.decide(event, self._of(event), wall)
             case MarkersWritten():
-                return markers.decide_written(event, self._of(event), now)
+                return markers.decide_written(event, self._of(event), wall)
             case VerifyPartitions():
                 return partitions.decide_verify(event, self._of(event))
             case InitProducerId():
                 return init_producer_id.decide(
                     event,
                     self._of(event),
-                    now,
+                    wall,
                     max_timeout_ms=self._settings.max_timeout_ms,
                     server_version=self._server_version(),
                 )
             case AbortTimedOut():
-                return end.decide_timed_out(event, self._of(event), now, self._server_version())
+                return end.decide_timed_out(event, self._of(event), wall, self._server_version())
             case FindTimedOut():
-                return timeouts.decide_find(self._transactions.values(), now)
+                return timeouts.decide_find(self._transactions.values(), wall)
             case ForgetExpired():
                 return expiry.decide_forget(
-                    self._transactions.values(), now, self._settings.expiration_ms
+                    self._transactions.values(), wall, self._settings.expiration_ms
                 )
             case DescribeTransaction():
                 return listing.decide_describe(event, self._of(event))
             case ListTransactions():
-                return listing.decide_list(event, self._transactions.values(), now)
+                return listing.decide_list(event, self._transactions.values(), wall)
             case Loaded() | TimerFired():
                 return Step()  # what has to happen by itself is asked for from outside
             case _:

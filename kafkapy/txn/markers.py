@@ -51,7 +51,7 @@ def due(transaction: Transaction) -> MarkersDue:
 
 
 def decide_written(
-    event: MarkersWritten, transaction: Transaction | None, now: Instant
+    event: MarkersWritten, transaction: Transaction | None, wall: Instant
 ) -> Step[Fact, Reply]:
     if (
         transaction is None
@@ -64,7 +64,7 @@ def decide_written(
         return Step(reply=MarkersNoted(is_complete=True))
     if event.partitions >= transaction.partitions:
         return Step(
-            records=(TransactionLogged(completed(transaction, now)),),
+            records=(TransactionLogged(completed(transaction, wall)),),
             reply=MarkersNoted(is_complete=True),
         )
     marked = PartitionsMarked(event.transactional_id, event.partitions)

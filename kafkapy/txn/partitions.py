@@ -29,7 +29,7 @@ _NONE: Final = PartitionsAdded(ErrorCode.NONE)
 
 
 def decide_add(
-    event: AddPartitions, transaction: Transaction | None, now: Instant
+    event: AddPartitions, transaction: Transaction | None, wall: Instant
 ) -> Step[Fact, Reply]:
     if not event.transactional_id:
         return Step(reply=PartitionsAdded(ErrorCode.INVALID_REQUEST))
@@ -44,7 +44,7 @@ def decide_add(
     is_ongoing = transaction.state is TransactionState.ONGOING
     if is_ongoing and event.partitions <= transaction.partitions:
         return Step(reply=_NONE)
-    changed = with_partitions(transaction, event.partitions, event.client_version, now)
+    changed = with_partitions(transaction, event.partitions, event.client_version, wall)
     return Step(records=(TransactionLogged(changed),), reply=_NONE)
 
 

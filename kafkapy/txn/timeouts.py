@@ -14,6 +14,6 @@ from kafkapy.txn.events import Fact, Reply, TimedOutFound
 from kafkapy.txn.transaction import Transaction
 
 
-def decide_find(transactions: Iterable[Transaction], now: Instant) -> Step[Fact, Reply]:
-    found = (t.transactional_id for t in transactions if is_timed_out(t, now))
+def decide_find(transactions: Iterable[Transaction], wall: Instant) -> Step[Fact, Reply]:
+    found = (t.transactional_id for t in transactions if is_timed_out(t, wall))
     return Step(reply=TimedOutFound(tuple(found)))

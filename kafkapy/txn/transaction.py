@@ -63,7 +63,7 @@ def initialised(
     producer_epoch: int,
     last_producer_epoch: int,
     timeout_ms: int,
-    now: int,
+    wall: int,
 ) -> Transaction:
     """InitProducerId: an epoch (or id) nobody else holds, and nothing open."""
     return transaction.moved_to(
@@ -74,7 +74,7 @@ def initialised(
         timeout_ms=timeout_ms,
         partitions=frozenset(),
         started_ms=NOT_STARTED,
-        updated_ms=now,
+        updated_ms=wall,
     )
 
 
@@ -82,20 +82,20 @@ def with_partitions(
     transaction: Transaction,
     partitions: frozenset[TopicPartition],
     client_version: int,
-    now: int,
+    wall: int,
 ) -> Transaction:
     starts = transaction.state.is_at_rest
     return transaction.moved_to(
         TransactionState.ONGOING,
         partitions=transaction.partitions | partitions,
-        started_ms=now if starts else transaction.started_ms,
-        updated_ms=now,
+        started_ms=wall if starts else transaction.started_ms,
+        updated_ms=wall,
         client_version=client_version,
     )
 
 
 def prepared_v1(
-    transaction: Transaction, state: TransactionState, now: int, *, is_fence: bool = False
+    transaction: Transaction, state: TransactionState, wall: int, *, is_fence: bool = False
 ) -> Transaction:
     """Protocol v0 and v1: the epoch stays, unless whoever holds it is to be fenced."""
     epoch, last_epoch = transaction.producer_epoch, transaction.last_producer_epoch
@@ -105,7 +105,7 @@ def prepared_v1(
         state,
         producer_epoch=epoch,
         last_producer_epoch=last_epoch,
-        updated_ms=now,
+        updated_ms=wall,
         next_producer_id=NO_PRODUCER_ID,
         client_version=TV_0,
     )
@@ -116,7 +116,7 @@ def prepared_v2(
     state: TransactionState,
     next_producer_id: int,
     client_version: int,
-    now: int,
+    wall: int,
 ) -> Transaction:
     """Protocol v2: markers carry the bumped epoch, so nothing of the old one comes after.
 
@@ -130,13 +130,13 @@ def prepared_v2(
         producer_epoch=min(transaction.producer_epoch + 1, MAX_EPOCH),
         last_producer_epoch=transaction.producer_epoch,
         next_producer_id=next_producer_id,
-        started_ms=transaction.started_ms if started else now,
-        updated_ms=now,
+        started_ms=transaction.started_ms if started else wall,
+        updated_ms=wall,
         client_version=client_version,
     )
 
 
-def completed(transaction: Transaction, now: int) -> Transaction:
+def completed(transaction: Transaction, wall: int) -> Transaction:
     """Every partition has its marker; a producer id that was allocated takes over now."""
     changes: dict[str, Any] = {}
     if transaction.bumps_epochs and transaction.next_producer_id != NO_PRODUCER_ID:
@@ -146,6 +146,6 @@ def completed(transaction: Transaction, now: int) -> Transaction:
         TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT,
         partitions=frozenset(),
         next_producer_id=NO_PRODUCER_ID,
-        updated_ms=now,
+        updated_ms=wall,
         **changes,
     )

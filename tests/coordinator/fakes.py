@@ -25,12 +25,16 @@ class FakeClock:
 
     def __init__(self, now: int = 1_000_000) -> None:
         self._now = now
+        self.wall_ahead_ms = 0
         self._timers: list[tuple[int, int, FakeTimer]] = []
         self._soon: list[Callable[[], None]] = []
         self._count = 0
 
     def now(self) -> Instant:
         return Instant(self._now)
+
+    def wall(self) -> Instant:
+        return Instant(self._now + self.wall_ahead_ms)
 
     def call_at(self, when: Instant, then: Callable[[], None]) -> FakeTimer:
         timer = FakeTimer(then)
@@ -139,7 +143,7 @@ class EchoMachine:
     fired: list[Any] = field(default_factory=list)
     on_timer: Step[Any, Any] = field(default_factory=Step)
 
-    def decide(self, event: Any, now: Instant) -> Step[Any, Any]:
+    def decide(self, event: Any, now: Instant, wall: Instant) -> Step[Any, Any]:
         match event:
             case Loaded():
                 return self.loaded

@@ -103,15 +103,15 @@ class CheckedMachine(GroupMachine):
     """Fails the test if deciding changed anything, or if a heartbeat at rest is answered
     otherwise than at length."""
 
-    def decide(self, event: Any, now: Instant) -> Step[Any, Any]:
+    def decide(self, event: Any, now: Instant, wall: Instant) -> Step[Any, Any]:
         before = snapshot(self.state)
         try:
-            step = super().decide(event, now)
+            step = super().decide(event, now, wall)
         finally:
             assert snapshot(self.state) == before, ("decide changed the state", event)
         if isinstance(event, ConsumerHeartbeat) and not step.records:
             try:
-                at_length = self.decide_at_length(event, now)
+                at_length = self.decide_at_length(event, now, wall)
             except Refused as refused:
                 raise AssertionError(("answered, and refused at length", event)) from refused
             assert step == at_length, event

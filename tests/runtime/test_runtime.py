@@ -261,9 +261,9 @@ def test_loaded_is_the_first_event() -> None:
     seen: list[Any] = []
 
     class Noting(EchoMachine):
-        def decide(self, event: Any, now: Instant) -> Step[Any, Any]:
+        def decide(self, event: Any, now: Instant, wall: Instant) -> Step[Any, Any]:
             seen.append(event)
-            return super().decide(event, now)
+            return super().decide(event, now, wall)
 
     world = World()
     world.machine = world.runtime.machine = Noting()

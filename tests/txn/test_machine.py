@@ -92,7 +92,7 @@ class MachineAndTwin(RuleBasedStateMachine):
 
     def ask(self, event: Event) -> Reply:
         before = dict(self.machine.transactions)
-        step = self.machine.decide(event, self.now)
+        step = self.machine.decide(event, self.now, self.now)
         assert dict(self.machine.transactions) == before, "decide only reads"
         if isinstance(step.reply, ProducerIdWanted):
             assert not step.records, step
@@ -274,13 +274,13 @@ TestMachineAndTwin: Any = MachineAndTwin.TestCase
 def test_loading_and_timers_ask_for_nothing() -> None:
     one = machine()
     for event in (Loaded(), TimerFired("any")):
-        step = one.decide(event, Instant(1))
+        step = one.decide(event, Instant(1), Instant(1))
         assert (step.records, step.notes, step.reply, step.timers) == ((), (), None, {})
 
 
 def test_the_settings_bound_the_timeout() -> None:
     strict = TransactionMachine(TransactionSettings(max_timeout_ms=5000), lambda: 2)
-    reply = strict.decide(InitProducerId(ID, 5001), Instant(1)).reply
+    reply = strict.decide(InitProducerId(ID, 5001), Instant(1), Instant(1)).reply
     assert reply == ProducerInitialised(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
 
 
@@ -288,6 +288,8 @@ def test_the_settings_bound_the_timeout() -> None:
 def test_the_finalized_version_decides_how_a_producer_is_fenced(version: int) -> None:
     one = TransactionMachine(TransactionSettings(), lambda: version)
     one.apply(TransactionLogged(transaction(S.ONGOING)))
-    (record,) = one.decide(InitProducerId(ID, 60_000), Instant(1_000_000)).records
+    (record,) = one.decide(
+        InitProducerId(ID, 60_000), Instant(1_000_000), Instant(1_000_000)
+    ).records
     assert isinstance(record, TransactionLogged)
     assert record.transaction.client_version == version

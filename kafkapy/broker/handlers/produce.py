@@ -191,7 +191,9 @@ class _Appending:
                 raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
             batch = memoryview(records)
             base_offset = partition.append_plain(
-                batch, call.received, may_be_transactional=call.body.transactional_id is not None
+                batch,
+                node.clock.wall(),
+                may_be_transactional=call.body.transactional_id is not None,
             )
             if base_offset is not None:
                 start = partition.log.log_start_offset

@@ -49,7 +49,7 @@ class NodeBase:
         self.node_id: int = config.node_id
         self.endpoints = Endpoints(config, bound_ports, host)
         self.identity: Identity = identify(
-            disk, rng, clock.now(), journal, config, self._controller_address()
+            disk, rng, clock.wall(), journal, config, self._controller_address()
         )
         self.cluster_id = self.identity.cluster_id
         # Of this life of the process, in both of its roles.

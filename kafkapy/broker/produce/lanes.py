@@ -111,7 +111,7 @@ class ProduceLanes:
             return None
         try:
             base_offset = lane.partition.append_plain(
-                records, node.clock.now(), may_be_transactional=lane.is_of_transaction
+                records, node.clock.wall(), may_be_transactional=lane.is_of_transaction
             )
         except Refused:
             return None

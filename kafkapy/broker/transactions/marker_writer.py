@@ -70,7 +70,7 @@ class MarkerWriter:
             coordinator_epoch=marker.coordinator_epoch,
             producer_id=marker.producer_id,
             producer_epoch=marker.producer_epoch,
-            timestamp=self._clock.now(),
+            timestamp=self._clock.wall(),
         )
         try:
             partition.check_leader()

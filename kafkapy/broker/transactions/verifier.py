@@ -119,7 +119,7 @@ class Verifier:
                 batch.producer_epoch,
                 batch.base_sequence,
                 supports_epoch_bump=mode is Mode.ADD,
-                now=self._clock.now(),
+                now=self._clock.wall(),
             )
         except Refused as refused:
             return refused

@@ -43,7 +43,7 @@ def join(event: JoinGroup, standing: ClassicGroup | None, plan: Plan, ctx: Conte
     if standing is None:
         if not is_unknown:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-        group = empty_group(event.group_id, ctx.now)
+        group = empty_group(event.group_id, ctx.wall)
     else:
         group = standing.copy()
     if not _has_room_for(group, event.member_id, ctx):

@@ -36,7 +36,7 @@ def prepare(group: ClassicGroup, plan: Plan, ctx: Context) -> None:
     group.pending_sync.clear()
     plan.timers[timers.sync(group.group_id)] = None
     was_empty = group.is_empty
-    group.become(ClassicState.PREPARING_REBALANCE, ctx.now)
+    group.become(ClassicState.PREPARING_REBALANCE, ctx.wall)
     if was_empty:
         delay_ms = ctx.settings.initial_rebalance_delay_ms
         remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
@@ -92,7 +92,7 @@ def complete(group: ClassicGroup, plan: Plan, ctx: Context) -> None:
         group.protocol_name = None
         group.leader = None
         group.subscribed_topics = protocols.topics_of_members(group)
-        group.become(ClassicState.EMPTY, ctx.now)
+        group.become(ClassicState.EMPTY, ctx.wall)
         plan.records.append(group_record(group))
 
 
@@ -157,7 +157,7 @@ def _has_joined_leader(group: ClassicGroup) -> bool:
 def _begin_generation(group: ClassicGroup, plan: Plan, ctx: Context) -> None:
     group.protocol_name = protocols.select(group)
     group.subscribed_topics = protocols.topics_of_members(group)
-    group.become(ClassicState.COMPLETING_REBALANCE, ctx.now)
+    group.become(ClassicState.COMPLETING_REBALANCE, ctx.wall)
     everybody = members_for_leader(group)
     for member in list(group.members.values()):
         if member.awaits_join:

@@ -65,7 +65,7 @@ def _wait(group: ClassicGroup, member: ClassicMember, plan: Plan) -> None:
 def _assign(event: SyncGroup, group: ClassicGroup, plan: Plan, ctx: Context) -> None:
     """Whoever the leader forgot owns nothing."""
     assignments = dict(event.assignments)
-    group.become(ClassicState.STABLE, ctx.now)
+    group.become(ClassicState.STABLE, ctx.wall)
     for member in list(group.members.values()):
         assigned = replace(member, assignment=assignments.get(member.member_id, b""))
         if assigned.awaits_sync:

@@ -64,8 +64,8 @@ def _is_due(pattern: str, draft: ConsumerDraft, ctx: Context) -> bool:
     look = draft.group.looks.get(pattern)
     if look is None or pattern not in draft.group.regexes:
         return True
-    age_ms = ctx.now - look.at
-    if age_ms >= ctx.settings.consumer_regex_refresh_interval_ms:
+    age_ms = ctx.wall - look.at
+    if not 0 <= age_ms < ctx.settings.consumer_regex_refresh_interval_ms:
         return True
     return look.version != ctx.topics.version and age_ms >= LEAST_INTERVAL_MS
 
@@ -102,8 +102,8 @@ def _conclude(
     standing = draft.group.regexes.get(pattern)
     is_changed = standing is None or standing.topics != topics
     if is_changed and pattern in draft.group.regex_users:
-        draft.write(regex_record(draft.group_id, pattern, topics, resolution.version, ctx.now))
-    draft.note(RegexLooked(draft.group_id, pattern, Look(resolution.version, ctx.now)))
+        draft.write(regex_record(draft.group_id, pattern, topics, resolution.version, ctx.wall))
+    draft.note(RegexLooked(draft.group_id, pattern, Look(resolution.version, ctx.wall)))
     if draft.group.resolving:
         draft.plan.timers[timers.regex(draft.group_id)] = ctx.now
     return is_changed

@@ -32,13 +32,13 @@ def update_targets(draft: ConsumerDraft, ctx: Context) -> None:
     group = draft.group
     if group.epoch <= group.assignment_epoch:
         return
-    age_ms = ctx.now - group.assignment_timestamp
+    age_ms = ctx.wall - group.assignment_timestamp
     if 0 <= age_ms < ctx.settings.assignment_interval_ms(group.group_id):
         return
     for member_id, target in _assign(group, ctx).items():
         if member_id not in group.targets or group.targets[member_id] != target:
             draft.write(target_record(group.group_id, member_id, target))
-    draft.write(assignment_epoch_record(group.group_id, group.epoch, ctx.now))
+    draft.write(assignment_epoch_record(group.group_id, group.epoch, ctx.wall))
 
 
 def _assign(group: ConsumerGroup, ctx: Context) -> dict[str, Target]:

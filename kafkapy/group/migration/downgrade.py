@@ -48,7 +48,7 @@ def downgrade(draft: ConsumerDraft, leaving: Collection[str], ctx: Context) -> C
     classic = ClassicGroup(
         group.group_id,
         ClassicState.STABLE,
-        ctx.now,
+        ctx.wall,
         generation=group.epoch,
         protocol_type=CONSUMER_PROTOCOL_TYPE,
     )

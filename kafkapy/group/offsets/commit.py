@@ -51,7 +51,7 @@ def commit(event: CommitOffsets, state: GroupState, plan: Plan, ctx: Context) ->
             )
     expires = NO_EXPIRY
     if event.retention_ms != -1:
-        expires = later(ctx.now, event.retention_ms)
+        expires = later(ctx.wall, event.retention_ms)
     plan.records += _records(event.group_id, event.offsets, expires, ctx)
     plan.reply = _answer(event.offsets, ctx)
 
@@ -88,7 +88,7 @@ def _records(
                 offset.offset,
                 offset.leader_epoch,
                 offset.metadata,
-                ctx.now,
+                ctx.wall,
                 expires,
                 offset.topic_id,
             ),

@@ -73,8 +73,8 @@ def _is_expired(group: Group, committed: Committed, ctx: Context) -> bool:
         elif group.state is not ClassicState.STABLE or group.subscribed_topics is None:
             return False
     if committed.expire_timestamp != NO_EXPIRY:
-        return committed.expire_timestamp <= ctx.now
-    return ctx.now - since >= ctx.settings.offsets_retention_ms
+        return committed.expire_timestamp <= ctx.wall
+    return ctx.wall - since >= ctx.settings.offsets_retention_ms
 
 
 def _is_empty(group: Group) -> bool:

@@ -92,7 +92,8 @@ class ControllerMachine:
             AssignReplicas: DirectoryMachine(state),
         }
 
-    def decide(self, event: Event | Loaded, now: Instant) -> ControllerStep:
+    def decide(self, event: Event | Loaded, now: Instant, wall: Instant) -> ControllerStep:
+        # Nothing that the metadata says is a time of day, so nobody looks at `wall`.
         # Given from outside as `now` is: control records move the log's end without us.
         self.state.next_offset = self._next_offset()
         step = self._decide(event, now)

@@ -99,7 +99,7 @@ class Snapshotting:
             epoch=image.epoch,
             metadata_version=image.metadata_version,
             last_contained_timestamp=image.timestamp,
-            now=self._clock.now(),
+            now=self._clock.wall(),
             kraft_version=kraft_version,
             voters=voters,
         )

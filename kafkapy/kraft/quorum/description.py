@@ -27,8 +27,12 @@ class QuorumDescription(NamedTuple):
     nodes: tuple[Voter, ...]
 
 
-def describe(leader: Leader, voters: VoterSet, now: Instant) -> QuorumDescription:
+def describe(leader: Leader, voters: VoterSet, now: Instant, wall: Instant) -> QuorumDescription:
+    """As of `now`; timestamps are told by the `wall`."""
     leader.forget_idle_observers(now)
+
+    def told(when: Instant | int) -> int:
+        return wall - (now - when) if when >= 0 else when
 
     def row(replica: Progress) -> ReplicaDescription:
         # The leader does not fetch; it is always as far as it is.
@@ -37,8 +41,8 @@ def describe(leader: Leader, voters: VoterSet, now: Instant) -> QuorumDescriptio
             replica.key.id,
             replica.key.directory_id,
             replica.end_offset,
-            now if is_leader else replica.last_fetch,
-            now if is_leader else replica.last_caught_up,
+            told(now if is_leader else replica.last_fetch),
+            told(now if is_leader else replica.last_caught_up),
         )
 
     high_watermark = -1 if leader.high_watermark is None else leader.high_watermark

@@ -141,7 +141,7 @@ class Cleaner:
     # -- one round after another
 
     def _begin(self) -> None:
-        now = self._clock.now()
+        now = self._clock.wall()
         try:
             candidate = filthiest(self._candidates(now))
         except DiskFailed as error:

@@ -135,7 +135,7 @@ class DirectoryTasks:
             if log.is_closed:
                 continue
             try:
-                task(log, self._clock.now())
+                task(log, self._clock.wall())
             except DiskFailed as error:
                 self._report(error)
             yield _LOG_COST_US

@@ -67,7 +67,7 @@ class Host:
             skew_ms=rng.fork(f"{self.name}/skew").between(-SKEW_MS, SKEW_MS),
             drift_ppm=rng.fork(f"{self.name}/drift").between(-DRIFT_PPM, DRIFT_PPM),
         )
-        self.disk = SimDisk(self._clock.now, self._finish_later)
+        self.disk = SimDisk(self._clock.wall, self._finish_later)
         self.disk.on_write = self.power
         self._net: HostNetwork = network.host(self.name)
         self._net.run = self.run

@@ -28,6 +28,10 @@ class HostClock:
         true_ms = self._base.now() - self._began
         return Instant(self._began + self._skew_ms + true_ms * self._rate // _MILLION)
 
+    def wall(self) -> Instant:
+        """Whoever sets the base's wall clock sets that of all hosts."""
+        return Instant(self.now() + self._base.wall() - self._base.now())
+
     def call_at(self, when: Instant, then: Callback) -> SimTimer:
         if when == NEVER:
             return self._base.call_at(when, then)

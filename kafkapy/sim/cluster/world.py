@@ -129,7 +129,7 @@ class ClusterWorld:
             format_directories(
                 host.disk,
                 self.rng.fork(f"{host.name}/format"),
-                self.clock.now(),
+                self.clock.wall(),
                 paths,
                 cluster_id=cluster_id,
                 node_id=host.node_id,

@@ -39,6 +39,7 @@ class SimClock:
     def __init__(self, beginning: Instant = BEGINNING) -> None:
         self.calls = 0
         self._now = beginning
+        self._wall_ahead_ms = 0
         self._timers: list[tuple[Instant, int, SimTimer]] = []
         self._order = 0
         self._soon: deque[Callback] = deque()
@@ -48,6 +49,9 @@ class SimClock:
 
     def now(self) -> Instant:
         return self._now
+
+    def wall(self) -> Instant:
+        return Instant(self._now + self._wall_ahead_ms)
 
     def call_at(self, when: Instant, then: Callback) -> SimTimer:
         timer = SimTimer(then)
@@ -59,6 +63,10 @@ class SimClock:
         self._soon.append(then)
 
     # Whoever turns it.
+
+    def step_wall(self, by_ms: int) -> None:
+        """Somebody sets the wall clock, either way; nothing that waits may notice."""
+        self._wall_ahead_ms += by_ms
 
     def step(self, until: Instant) -> bool:
         """Run one callback, moving time up to `until` if need be; False: none is left."""

@@ -71,7 +71,7 @@ class World:
         self.clock = SimClock()
         self.trace = Trace(self.clock)
         self.power = Power(self.rng.fork("power"), self.trace)
-        self.disk = SimDisk(self.clock.now, self._finish_later)
+        self.disk = SimDisk(self.clock.wall, self._finish_later)
         self.disk.on_write = self.power
         self.journal = RecordingJournal(self.trace)
         self.settings = {**SETTINGS, **(settings or {})}

@@ -55,7 +55,7 @@ class ControllerLife(RuleBasedStateMachine):
         machine = controller._machine
         assert machine is not None, "leads"
         with suppress(Refused):
-            machine.decide(event, self.cluster.clock.now())
+            machine.decide(event, self.cluster.clock.now(), self.cluster.clock.wall())
         assert _same(controller.image, before), "decide wrote"
         return self.cluster.ask(event)
 

@@ -43,6 +43,9 @@ class ManualClock:
     def now(self) -> Instant:
         return Instant(self.time)
 
+    def wall(self) -> Instant:
+        return self.now()
+
     def call_at(self, when: Instant, then: Callback) -> ManualTimer:
         self.later.append((when, then))
         return ManualTimer()
