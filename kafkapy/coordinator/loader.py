@@ -1,7 +1,7 @@
 """Replay a shard's partition, as the steps of a job.
 
 The loop serves everybody else between two slices (core/jobs.py), so a large partition
-delays nobody but its own groups. `Progress` is what the node shows meanwhile.
+delays nobody but its own groups. `LoadProgress` is what the node shows meanwhile.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ RECORD_COST_US: Final = 20
 
 
 @dataclass(slots=True)
-class Progress:
+class LoadProgress:
     """How far the replay is. `unknown` counts records of types we do not know, skipped."""
 
     offset: int = 0
@@ -30,7 +30,7 @@ class Progress:
 
 
 def replay(
-    log: ShardLog, codec: RecordCodec[Rec], apply: Callable[[Any], None], progress: Progress
+    log: ShardLog, codec: RecordCodec[Rec], apply: Callable[[Any], None], progress: LoadProgress
 ) -> Steps:
     """Apply everything up to the log's end."""
     progress.offset = log.start_offset

@@ -7,7 +7,7 @@ stands in the log is shard_records.py's. Here they are put together, in a coordi
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from kafkapy.coordinator.loader import Progress
+from kafkapy.coordinator.loader import LoadProgress
 from kafkapy.coordinator.shard_log import RecordCodec, ShardLog
 from kafkapy.coordinator.shard_records import ShardRecords, ShardSettings
 from kafkapy.core.errors import ErrorCode, Refused
@@ -41,7 +41,7 @@ class Shard(Generic[Rec, Reply]):
         self.leader_epoch = leader_epoch
         self.machine = machine
         records = ShardRecords(log, codec, clock, settings)
-        self.progress: Progress = records.progress
+        self.progress: LoadProgress = records.progress
         self.runtime: Runtime[Rec, Reply] = Runtime(
             machine,
             records,

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from kafkapy.coordinator import batches
 from kafkapy.coordinator.append_errors import append_error
-from kafkapy.coordinator.loader import Progress, replay
+from kafkapy.coordinator.loader import LoadProgress, replay
 from kafkapy.coordinator.shard_log import RecordCodec, ShardLog
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
@@ -37,7 +37,7 @@ class ShardRecords(Generic[Rec]):
     def __init__(
         self, log: ShardLog, codec: RecordCodec[Rec], clock: Clock, settings: ShardSettings
     ) -> None:
-        self.progress = Progress()
+        self.progress = LoadProgress()
         self._log = log
         self._codec = codec
         self._clock = clock

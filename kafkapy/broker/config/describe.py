@@ -14,7 +14,7 @@ from kafkapy.broker.config.group_config import group_value
 from kafkapy.broker.config.key import ConfigType, Dynamic, Key, Section
 from kafkapy.broker.config.keys.group import GroupConfigKeys
 from kafkapy.broker.config.keys.topic import TopicKeys
-from kafkapy.broker.config.resolve import Found, Source, broker_values
+from kafkapy.broker.config.resolve import FoundValue, Source, broker_values
 from kafkapy.broker.config.table import BrokerKeys, key_of
 from kafkapy.broker.config.topic_config import topic_value
 from kafkapy.broker.config.values import ConfigError, parse, to_text
@@ -39,7 +39,7 @@ class Described:
     is_read_only: bool
     is_sensitive: bool
     documentation: str
-    synonyms: tuple[Found, ...]
+    synonyms: tuple[FoundValue, ...]
 
 
 def describe_broker(config: BrokerConfig) -> list[Described]:
@@ -79,7 +79,7 @@ def describe_group(config: BrokerConfig, overrides: Mapping[str, str]) -> list[D
         if key is not None and key.synonyms:
             found = list(broker_values(key.synonyms[0], config.layers))
         else:
-            found = [Found(name, to_text(key.default_value if key else None), Source.DEFAULT)]
+            found = [FoundValue(name, to_text(key.default_value if key else None), Source.DEFAULT)]
         entries.append(_entry(name, key, value, overrides, Source.GROUP, found))
     return entries
 
@@ -104,11 +104,11 @@ def _entry(
     value: Any,
     overrides: Mapping[str, str],
     source: Source,
-    inherited: list[Found],
+    inherited: list[FoundValue],
 ) -> Described:
     is_sensitive = key is not None and key.is_sensitive
     text = None if is_sensitive else to_text(value)
-    synonyms = ([Found(name, text, source)] if name in overrides else []) + inherited
+    synonyms = ([FoundValue(name, text, source)] if name in overrides else []) + inherited
     return Described(
         name=name,
         value=text,
@@ -171,7 +171,7 @@ def _value_in_force(config: BrokerConfig, name: str) -> str | None:
     return None
 
 
-def _from_own_name(found: list[Found], name: str | None) -> list[Found]:
+def _from_own_name(found: list[FoundValue], name: str | None) -> list[FoundValue]:
     for position, one in enumerate(found):
         if one.name == name:
             return found[position:]

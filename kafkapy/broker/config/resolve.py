@@ -40,7 +40,7 @@ class Layers(NamedTuple):
     static: Layer
 
 
-class Found(NamedTuple):
+class FoundValue(NamedTuple):
     name: str
     value: str | None
     source: Source
@@ -49,7 +49,7 @@ class Found(NamedTuple):
 _SOURCES: Final = (Source.BROKER, Source.CLUSTER, Source.STATIC)
 
 
-def broker_values(name: str, layers: Layers) -> Iterator[Found]:
+def broker_values(name: str, layers: Layers) -> Iterator[FoundValue]:
     """Every value that the broker's key `name` and its synonyms have, what wins first.
 
     As Kafka lists them: layer by layer, and in each layer the synonyms in their order.
@@ -58,23 +58,23 @@ def broker_values(name: str, layers: Layers) -> Iterator[Found]:
     for source, layer in zip(_SOURCES, layers, strict=True):
         for synonym in names:
             if synonym in layer:
-                yield Found(synonym, layer[synonym], source)
+                yield FoundValue(synonym, layer[synonym], source)
     for synonym in names:
         default = default_text(synonym)
         if default is not None:
-            yield Found(synonym, default, Source.DEFAULT)
+            yield FoundValue(synonym, default, Source.DEFAULT)
 
 
-def inherited(key: Key[Any], layers: Layers) -> Found:
+def inherited(key: Key[Any], layers: Layers) -> FoundValue:
     """The value of a topic's or group's key that is not set there, in the key's own unit."""
     for synonym in key.synonyms:
         for source, layer in zip(_SOURCES, layers, strict=True):
             if synonym in layer:
-                return Found(key.name, _converted(key, synonym, layer[synonym]), source)
+                return FoundValue(key.name, _converted(key, synonym, layer[synonym]), source)
         default = default_text(synonym)
         if default is not None:
-            return Found(key.name, _converted(key, synonym, default), Source.DEFAULT)
-    return Found(key.name, to_text(key.default_value), Source.DEFAULT)
+            return FoundValue(key.name, _converted(key, synonym, default), Source.DEFAULT)
+    return FoundValue(key.name, to_text(key.default_value), Source.DEFAULT)
 
 
 def default_text(name: str) -> str | None:

@@ -11,7 +11,7 @@ from kafkapy.kraft.image.topics import TopicState
 from kafkapy.kraft.records.metadata import PartitionChangeRecord
 
 
-class Wanted(TypedDict, total=False):
+class PartitionWishes(TypedDict, total=False):
     """Fields of PartitionChange."""
 
     election: Election
@@ -44,7 +44,7 @@ def change(
     at: Located,
     is_alive: Callable[[int], bool] | None = None,
     rules: TopicRules | None = None,
-    **wanted: Unpack[Wanted],
+    **wanted: Unpack[PartitionWishes],
 ) -> PartitionChangeRecord | None:
     """The record that does what is wanted, None if nothing is to be done."""
     alive = state.is_active if is_alive is None else is_alive
