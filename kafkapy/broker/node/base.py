@@ -66,6 +66,9 @@ class NodeBase:
         )
         self.quorum.on_failed = self._metadata_disk_failed
         self.quorum.subscribe(self._on_delta)
+        # Once the image has what was committed when the quorum was first heard of; a lone node
+        # leads by then.
+        self.on_loaded: list[Callback] = []
         self.cluster = ClusterView(lambda: self.image)
         # What ends the process when it must not go on; the shell says how. On the loop, not
         # out of a request, where it would be taken for a bug of that request.

@@ -5,7 +5,8 @@
            '-----------------------------------------------------------------------------'
 
 Winning and losing touch the controller alone, as often as it happens. Whether it leads or
-not, a controller registers with whichever is active (KIP-919), to be found by clients.
+not, a controller registers with whichever is active (KIP-919), to be found by clients; it
+does its work without, so starting does not wait for that.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -49,15 +50,15 @@ class ControllerRole(Role):
         # A broker in the same process puts its own here.
         self.when_serving: Callable[[Iterable[UUID], Callback], None] = _served_elsewhere
         self._incarnation_id = base.incarnation_id
-        self._on_registered: Callback | None = None
+        self._on_loaded = base.on_loaded
         self._timer: Timer | None = None
         self._is_stopped = False
 
     def start(self, then: Callback) -> None:
-        """`then` once this controller is registered."""
+        """`then` once the image is loaded: who is asked now knows what there is."""
         self.quorum.on_lead = self._lead
         self.quorum.on_resign = self.controller.resign
-        self._on_registered = then
+        self._on_loaded.append(then)
         self.link.when_active(self._register)
 
     def stop(self, then: Callback) -> None:
@@ -84,20 +85,13 @@ class ControllerRole(Role):
         self.link.register_controller(event, self._registered)
 
     def _registered(self, answer: "ControllerRegistered | Refused") -> None:
-        if isinstance(answer, Refused):
-            if self._is_stopped:
-                return
-            # An older metadata version has no registrations of controllers: it does without.
-            if answer.code is not ErrorCode.UNSUPPORTED_VERSION:
-                self.journal.warning("controller registration refused", reason=answer)
-                again = later(self.clock.now(), _RETRY_MS)
-                self._timer = self.clock.call_at(
-                    again, lambda: self.link.when_active(self._register)
-                )
-                return
-        if self._on_registered is not None:
-            registered, self._on_registered = self._on_registered, None
-            registered()
+        if not isinstance(answer, Refused) or self._is_stopped:
+            return
+        # An older metadata version has no registrations of controllers: it does without.
+        if answer.code is not ErrorCode.UNSUPPORTED_VERSION:
+            self.journal.warning("controller registration refused", reason=answer)
+            again = later(self.clock.now(), _RETRY_MS)
+            self._timer = self.clock.call_at(again, lambda: self.link.when_active(self._register))
 
 
 def _served_elsewhere(_: Iterable[UUID], then: Callback) -> None:

@@ -82,7 +82,11 @@ class Node(NodeBase):
 
         for role in self.roles:
             role.start(started)
-        self.quorum.start()
+        self.quorum.start(self._loaded)
+
+    def _loaded(self) -> None:
+        for then in self.on_loaded:
+            then()
 
     def stop(self, then: Callback) -> None:
         """In the other order: a broker needs the controller until it has handed over."""

@@ -1,15 +1,30 @@
 """Nodes with one role or two, on a simulated disk and clock."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.values import ConfigError
 from kafkapy.broker.node.controller_role import ControllerRole
+from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.dispatch import dispatch, encode
 from kafkapy.broker.requests.request import Later, Peer
+from kafkapy.core.addresses import Address
 from kafkapy.core.errors import ErrorCode
+from kafkapy.core.network import ChannelOwner, Down
+from kafkapy.core.seams import Bytes
+from kafkapy.kraft.storage.format import format_directories
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import read_response_head, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
+from kafkapy.sim.world.clock import SimClock
+from kafkapy.sim.world.disk import SimDisk
+from kafkapy.sim.world.rng import SimRng
 from kafkapy.sim.world.world import World
+from kafkapy.testing.shell import Heard
+from tests.broker.node.test_lifecycle import FakeLink
 
 CONTROLLER_ALONE = {
     "process.roles": "controller",
@@ -39,6 +54,11 @@ def controller_of(world: World) -> ControllerRole:
     return world.node.controller
 
 
+def until_registered(world: World) -> None:
+    controllers = controller_of(world).image.controllers
+    assert world.clock.run_until(lambda: 1 in controllers, 10_000)
+
+
 def create(world: World, name: str) -> int:
     topic = {"name": name, "num_partitions": 1, "replication_factor": 1}
     answer = world.ask(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeout": 10_000})
@@ -52,6 +72,7 @@ def test_a_controller_alone_starts_answers_and_stops() -> None:
         world.start()
         assert world.node is not None
         assert world.node.broker is None
+        until_registered(world)
         told = ask_controller(world, ApiKey.DESCRIBE_CLUSTER, 1, {"endpoint_type": 2})
         assert (told.controller_id, [one.broker_id for one in told.brokers]) == (1, [1])
         quorum = ask_controller(
@@ -88,6 +109,64 @@ def test_a_controllers_listener_serves_before_anybody_leads() -> None:
     answer = ask_controller(world, ApiKey.BROKER_HEARTBEAT, 0, event)
     assert answer.error_code == ErrorCode.NOT_CONTROLLER
     assert ask_controller(world, ApiKey.API_VERSIONS, 0, {}).error_code == 0
+
+
+class NobodyListens:
+    """A network on which every address refuses."""
+
+    def __init__(self, clock: SimClock) -> None:
+        self._clock = clock
+
+    def connect(self, address: Address, listener: str, owner: ChannelOwner) -> "NobodyListens":
+        self._clock.call_soon(lambda: owner.on_down(Down.REFUSED, "nobody listens"))
+        return self
+
+    def send(self, parts: Sequence[Bytes]) -> None:
+        raise AssertionError("it was never up")
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_broker_alone_waits_for_a_controller_and_is_stopped_while_it_does() -> None:
+    """Settings say no so far, as no controller can be reached (config/refusals.py); the node
+    is put together in the same way."""
+    properties = {
+        "process.roles": "broker",
+        "node.id": "2",
+        "listeners": "PLAINTEXT://127.0.0.1:9092",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": "127.0.0.1:9093",
+        "log.dirs": "/data/a",
+    }
+    with pytest.raises(ConfigError, match=r"process\.roles"):
+        BrokerConfig(properties)
+    clock, rng = SimClock(), SimRng(1)
+    disk = SimDisk(clock.now, clock.call_soon)
+    disk.make_directory("/data/a")
+    format_directories(
+        disk, rng, clock.now(), ["/data/a"], cluster_id=None, node_id=2, ignore_formatted=False
+    )
+    link: Any = FakeLink()
+    link.is_active = False
+    node = Node(
+        config=BrokerConfig(properties, takes_unbuilt=True),
+        disk=disk,
+        clock=clock,
+        rng=rng,
+        journal=Heard(),
+        bound_ports={},
+        network=NobodyListens(clock),
+        link=link,
+    )
+    told: list[str] = []
+    assert node.controller is None
+    node.start(lambda: told.append("started"))
+    clock.run_until(lambda: bool(told), 30_000)
+    assert not told
+    node.stop(lambda: told.append("stopped"))
+    assert clock.run_until(lambda: bool(told), 10_000)
+    assert told == ["stopped"]
 
 
 def test_losing_and_winning_the_quorum_touches_the_controller_alone() -> None:
