@@ -98,7 +98,8 @@ class File(Protocol):
 
 
 class Disk(Protocol):
-    """Paths are absolute strings. A missing file is FileNotFoundError; all else DiskFailed."""
+    """Paths are absolute strings. A missing file is FileNotFoundError; all else DiskFailed,
+    also that the directory is missing in which a file is to be made."""
 
     def open(self, path: str, *, create: bool = False) -> File: ...
 

@@ -410,6 +410,9 @@ def _create(path: str) -> int:
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         except FileExistsError:
             return -1
+        except FileNotFoundError as failed:
+            # Not a file that is missing, but the directory where it should be made.
+            raise disk_failed(path, failed) from failed
 
 
 def _run_inline(work: Callable[[], None], then: Callable[[], None]) -> None:

@@ -34,6 +34,7 @@ from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback, Journal
 from kafkapy.core.turn import Turn
 from kafkapy.kraft.storage.adoption import make_directory
+from kafkapy.kraft.storage.meta_properties import META_PROPERTIES
 from kafkapy.server.clock import LoopClock
 from kafkapy.server.connection import Dispatch
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
@@ -56,6 +57,9 @@ _MANY: Final = 1 << 20
 # Kafka's default of 50 goes with a thread that does nothing but accept. Who finds the queue
 # full tries again after a second.
 _LEAST_BACKLOG: Final = 1024
+
+
+_REMOVED: Final = "removed while the node was running; what was in it is lost"
 
 
 class CannotListen(Exception):
@@ -271,16 +275,41 @@ class Shell:
         self.clock.call_soon(now)
 
     async def stop(self) -> None:
-        """Within a bounded time; what is not flushed by then is recovered at the next start."""
+        """Within a bounded time; what is not flushed by then is recovered at the next start.
+        DiskFailed if a directory was removed under the node, or could not be left in order."""
+        removed = self._give_up_removed_directories()
         stopped = trio.Event()
         with trio.move_on_after(SHUTDOWN_SECONDS):
             self.node.stop(stopped.set)
             await stopped.wait()
         if not stopped.is_set():
             self._journal.warning("shutdown not clean", reason=f"not done in {SHUTDOWN_SECONDS} s")
-        else:
+        failed = [*removed, *(self.node.broker.logs.not_closed if self.node.broker else ())]
+        if failed:
+            raise failed[0]
+        if stopped.is_set():
             self._journal.info("stopped cleanly")
         self.release()
+
+    def _give_up_removed_directories(self) -> list[DiskFailed]:
+        """Those that were this node's and are no more, other than by failing before."""
+        config, broker = self._config, self.node.broker
+        if self._is_removed(config.metadata_directory):
+            # Without its metadata log it cannot leave anything in order.
+            raise DiskFailed(config.metadata_directory, _REMOVED)
+        if broker is None:
+            return []
+        removed = [
+            DiskFailed(path, _REMOVED)
+            for path in config.data_directories
+            if not broker.logs.is_directory_offline(path) and self._is_removed(path)
+        ]
+        for one in removed:
+            self.node.directory_failed(one)
+        return removed
+
+    def _is_removed(self, path: str) -> bool:
+        return not self._disk.exists(f"{path}/{META_PROPERTIES}")
 
     def release(self) -> None:
         """Whatever the operating system holds for this node; any number of times."""

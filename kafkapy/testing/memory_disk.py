@@ -112,7 +112,12 @@ class MemoryDisk:
         self._locks: set[str] = set()
 
     def open(self, path: str, *, create: bool = False) -> MemoryFile:
-        folder, name = self._parent(path)
+        try:
+            folder, name = self._parent(path)
+        except FileNotFoundError:
+            if create:
+                raise DiskFailed(path, "No such file or directory") from None
+            raise
         found = folder.entries.get(name)
         if isinstance(found, Folder):
             raise DiskFailed(path, "is a directory")

@@ -4,8 +4,9 @@ import gc
 import io
 import os
 import resource
+import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,8 @@ import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.node.identity import CannotStart
+from kafkapy.core.errors import DiskFailed
+from kafkapy.log.names import CLEAN_SHUTDOWN_MARKER
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, request_head
 from kafkapy.protocol.messages import encode_request
@@ -244,3 +247,75 @@ def test_the_limit_of_descriptors_is_raised_and_files_get_at_most_half(
     assert run._room_for_files(Lines(out)) == files
     assert asked == ([] if raised_to is None else [(raised_to, hard)])
     assert ("few open files allowed" in out.getvalue()) is warns
+
+
+@pytest.mark.usefixtures("collector")
+@pytest.mark.parametrize("what", ["all", "contents", "metadata log"])
+def test_a_node_whose_directory_was_removed_ends_with_what_became_of_it(
+    config: BrokerConfig, what: str
+) -> None:
+    """It was a traceback: to stop is to save indexes, where there is no directory any more."""
+    (data,) = map(Path, config.data_directories)
+    journal = io.StringIO()
+
+    async def main() -> None:
+        stop = trio.Event()
+
+        def remove(_: run.Serving) -> None:
+            if what == "metadata log":
+                shutil.rmtree(data / "__cluster_metadata-0")
+            else:
+                shutil.rmtree(data)
+            if what == "contents":
+                data.mkdir()
+            stop.set()
+
+        await run.serve(config, Lines(journal), remove, stop=stop)
+
+    before = descriptors()
+    failed = failure_of(main)
+    if what == "metadata log":
+        assert failed.path.startswith(f"{data}/__cluster_metadata-0/")
+    else:
+        assert str(failed) == (
+            f"{data}: removed while the node was running; what was in it is lost"
+        )
+    assert "stopped cleanly" not in journal.getvalue()
+    gc.collect()
+    assert descriptors() == before
+
+
+@pytest.mark.usefixtures("collector")
+def test_a_node_with_another_directory_leaves_that_one_in_order(
+    config: BrokerConfig, tmp_path: Path
+) -> None:
+    kept, removed = tmp_path / "kept", tmp_path / "removed"
+    config = BrokerConfig({**config.static, "log.dirs": f"{kept},{removed}"})
+
+    async def main() -> None:
+        stop = trio.Event()
+
+        def remove(_: run.Serving) -> None:
+            shutil.rmtree(removed)
+            stop.set()
+
+        await run.serve(config, Lines(io.StringIO()), remove, stop=stop)
+
+    assert failure_of(main).path == str(removed)
+    assert (kept / CLEAN_SHUTDOWN_MARKER).exists()
+
+
+def failure_of(main: Callable[[], Awaitable[None]]) -> DiskFailed:
+    with pytest.RaisesGroup(DiskFailed, flatten_subgroups=True) as group:
+        trio.run(main)
+    failed: BaseException = group.value
+    while isinstance(failed, BaseExceptionGroup):
+        failed = failed.exceptions[0]
+    assert isinstance(failed, DiskFailed)
+    return failed
+
+
+def test_a_listener_may_have_its_own_bound_of_connections(config: BrokerConfig) -> None:
+    config = BrokerConfig({**config.static, "listener.name.plaintext.max.connections": "5"})
+    assert run._max_connections(config, "PLAINTEXT") == 5
+    assert run._max_connections(config, "CONTROLLER") == config.max_connections

@@ -51,6 +51,8 @@ class AllLogs:
         self.settings = settings
         self.cordoned = settings.cordoned  # may change while they are open
         self.on_failed: Callable[[DiskFailed], None] = self._fail_only
+        # What `close` could not leave in order.
+        self.not_closed: list[DiskFailed] = []
         self.on_moved: Moved = _nobody_minds
         self._directory_ids = dict(paths)
         self._directories = {
@@ -366,6 +368,7 @@ class AllLogs:
             def done(error: DiskFailed | None) -> None:
                 if error is not None:
                     self._journal.error("not closed cleanly", path=path, reason=error)
+                    self.not_closed.append(error)
                 one_closed(None)
 
             return done

@@ -300,6 +300,8 @@ class LogDirectory:
                 log.close(one_closed)
             except DiskFailed as error:
                 one_closed(error)
+            except FileNotFoundError as missing:
+                one_closed(DiskFailed(str(missing.filename), "no such file any more"))
         one_closed(None)
 
 

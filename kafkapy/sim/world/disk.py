@@ -247,7 +247,12 @@ class SimDisk:
     # The seam.
 
     def open(self, path: str, *, create: bool = False) -> SimFile:
-        directory, name = self._parent(path)
+        try:
+            directory, name = self._parent(path)
+        except FileNotFoundError:
+            if create:
+                raise DiskFailed(path, "No such file or directory") from None
+            raise
         data = directory.entries.get(name)
         if data is None:
             if not create:

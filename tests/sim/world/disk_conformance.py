@@ -77,6 +77,11 @@ class DiskConformance:
         file.append([bytes([i % 256]) * 3 for i in range(3000)])
         assert file.read(0, 9000) == b"".join(bytes([i % 256]) * 3 for i in range(3000))
 
+    def test_a_file_cannot_be_made_where_no_directory_is(self, disk: Disk, home: str) -> None:
+        """What is missing is not the file: nobody takes this for an empty log."""
+        with pytest.raises(DiskFailed):
+            disk.open(f"{home}/missing/a", create=True)
+
     def test_a_missing_file_is_not_a_failed_disk(self, disk: Disk, home: str) -> None:
         for attempt in (disk.open, disk.read_file, disk.size, disk.modified_ms, disk.remove):
             with pytest.raises(FileNotFoundError):
