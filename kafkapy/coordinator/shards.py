@@ -16,7 +16,7 @@ from kafkapy.coordinator.shard_log import RecordCodec, ShardLog
 from kafkapy.coordinator.shard_records import ShardSettings
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.core.seams import Clock
+from kafkapy.core.seams import Callback, Clock
 from kafkapy.core.step import Machine
 from kafkapy.core.time import later
 from kafkapy.runtime.runtime import State, Then
@@ -52,6 +52,8 @@ class Shards(Generic[Rec, Reply]):
         self.shards: dict[int, Shard[Rec, Reply]] = {}
         # Why a shard's log could not be read, for the operator.
         self.failures: dict[int, str] = {}
+        # Who waits for shards to be loaded, by partition.
+        self._awaiting: dict[int, list[Callback]] = {}
         self._new_machine = new_machine
         self._codec = codec
         self._clock = clock
@@ -75,7 +77,7 @@ class Shards(Generic[Rec, Reply]):
             self._codec,
             self._clock,
             self.settings,
-            on_loaded=lambda: self._committed(shard, ()),
+            on_loaded=lambda: self._loaded(shard),
             on_committed=lambda records: self._committed(shard, records),
             on_closed=lambda _, why: self._closed(shard, log, why),
         )
@@ -146,7 +148,24 @@ class Shards(Generic[Rec, Reply]):
             if shard.is_active:
                 yield shard
 
+    def is_active(self, partition: int) -> bool:
+        """Whether this node answers for `partition`, if only that its log cannot be read."""
+        shard = self.shards.get(partition)
+        return partition in self.failures or (shard is not None and shard.is_active)
+
+    def when_active(self, partition: int, then: Callback) -> None:
+        """`then` once `is_active`, at once if it is; which may be never."""
+        if self.is_active(partition):
+            then()
+        else:
+            self._awaiting.setdefault(partition, []).append(then)
+
     # What shards report
+
+    def _loaded(self, shard: Shard[Rec, Reply]) -> None:
+        self._committed(shard, ())
+        for then in self._awaiting.pop(shard.topic_partition.partition, ()):
+            then()
 
     def _committed(self, shard: Shard[Rec, Reply], records: Sequence[Rec]) -> None:
         if self._watch is not None:

@@ -130,3 +130,17 @@ def test_nobody_led_is_nobody_to_ask(world: World) -> None:
     answers: list[Any] = []
     world.shards.ask_all(Step(reply="x"), answers.append)
     assert answers == [[]]
+
+
+def test_who_waits_for_a_shard_hears_when_it_answers(world: World) -> None:
+    heard: list[str] = []
+    world.shards.when_active(HERE, lambda: heard.append("once it is loaded"))
+    assert not heard
+    world.shards.lead(HERE, 1, MemoryLog())
+    world.clock.advance(0)
+    assert heard == ["once it is loaded"]
+    assert world.shards.is_active(HERE)
+    world.shards.when_active(HERE, lambda: heard.append("at once"))
+    assert heard[1:] == ["at once"]
+    world.shards.resign(HERE)
+    assert not world.shards.is_active(HERE)

@@ -2,9 +2,14 @@
 
 The coordinator is the leader of the partition of an internal topic that the key hashes to.
 A topic that does not exist yet is created on the way; the client tries again meanwhile.
+Where this node is the coordinator but has not loaded the partition yet, the answer waits for
+that, for a second at most: who hears it may ask at once. (Apache Kafka answers before, and
+its clients meet NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS and come again.)
 Keys of share partitions (v6) have the form group:topic id:partition; brokers ask for them.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from kafkapy.broker.metadata.internal_topics import (
@@ -12,10 +17,12 @@ from kafkapy.broker.metadata.internal_topics import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.requests.translations import optional
 from kafkapy.coordinator.partitioning import partition_for
+from kafkapy.coordinator.shards import Shards
 from kafkapy.core.errors import ErrorCode
+from kafkapy.core.time import later
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
@@ -26,14 +33,36 @@ if TYPE_CHECKING:
     )
     from kio.schema.find_coordinator.v6.request import FindCoordinatorRequest
 
-    from kafkapy.broker.requests.needs import CreatesTopics, HasCluster, HasImage
+    from kafkapy.broker.requests.needs import (
+        CreatesTopics,
+        HasClock,
+        HasCluster,
+        HasGroups,
+        HasImage,
+        HasNodeId,
+        HasTransactions,
+    )
 
-    class Needs(CreatesTopics, HasCluster, HasImage, Protocol): ...
+    class Needs(
+        CreatesTopics,
+        HasClock,
+        HasCluster,
+        HasGroups,
+        HasImage,
+        HasNodeId,
+        HasTransactions,
+        Protocol,
+    ): ...
 
 
 HAS_SHARE_KEYS: Final = 6
+GROUP: Final = 0
+TRANSACTION: Final = 1
 SHARE: Final = 2
-_TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE, SHARE: SHARE_GROUP_STATE}
+# Loading takes some milliseconds, seconds if there is much of it. The request has no time of
+# its own; what else its connection asked waits behind it, so the client may rather ask again.
+PATIENCE_MS: Final = 1_000
+_TOPICS: Final = {GROUP: CONSUMER_OFFSETS, TRANSACTION: TRANSACTION_STATE, SHARE: SHARE_GROUP_STATE}
 
 
 class _Found(NamedTuple):
@@ -41,15 +70,60 @@ class _Found(NamedTuple):
     node_id: int = -1
     host: str = ""
     port: int = -1
+    partition: int = -1
 
 
 def handle(node: "Needs", call: "Call[FindCoordinatorRequest]") -> Answer:
     key_type = optional(call.body, "key_type", 0)
+    keys = _keys(call)
+    found = [_find(node, call, key_type, key) for key in keys]
+    shards = _shards(node, key_type)
+    loading = {
+        one.partition
+        for one in found
+        if one.node_id == node.node_id and key_type != SHARE and not shards.is_active(one.partition)
+    }
+    if not loading:
+        return _answer(call, key_type, keys, found)
+    promise = Later()
+
+    def loaded(partition: int) -> None:
+        loading.discard(partition)
+        if not loading:
+            resolve()
+
+    def resolve() -> None:
+        if not promise.is_resolved:
+            timer.cancel()
+            promise.resolve(_answer(call, key_type, keys, found))
+
+    timer = node.clock.call_at(later(node.clock.now(), PATIENCE_MS), resolve)
+    for partition in tuple(loading):
+        shards.when_active(partition, partial(loaded, partition))
+    return promise
+
+
+def _keys(call: "Call[FindCoordinatorRequest]") -> Sequence[str]:
     if call.version < 4:
-        old = cast("FindCoordinatorRequestV3", call.body)
-        return _single(_find(node, call, key_type, old.key))
-    rows = [(key, _find(node, call, key_type, key)) for key in call.body.coordinator_keys]
-    return {"throttle_time": 0, "coordinators": [_row(key, key_type, found) for key, found in rows]}
+        return (cast("FindCoordinatorRequestV3", call.body).key,)
+    return tuple(call.body.coordinator_keys)
+
+
+def _shards(node: "Needs", key_type: int) -> Shards[Any, Any]:
+    """Who must be there to answer. (Nobody answers for share partitions yet.)"""
+    return node.transactions.shards if key_type == TRANSACTION else node.groups
+
+
+def _answer(
+    call: "Call[FindCoordinatorRequest]",
+    key_type: int,
+    keys: Sequence[str],
+    found: Sequence[_Found],
+) -> Fields:
+    if call.version < 4:
+        return _single(found[0])
+    rows = [_row(key, key_type, one) for key, one in zip(keys, found, strict=True)]
+    return {"throttle_time": 0, "coordinators": rows}
 
 
 def _find(node: "Needs", call: "Call[FindCoordinatorRequest]", key_type: int, key: str) -> _Found:
@@ -60,11 +134,12 @@ def _find(node: "Needs", call: "Call[FindCoordinatorRequest]", key_type: int, ke
     if topic is None:
         node.auto_create_topic(name)
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    partition = topic.partitions.get(partition_for(key, len(topic.partitions)))
+    index = partition_for(key, len(topic.partitions))
+    partition = topic.partitions.get(index)
     if partition is not None:
         for broker in node.cluster.brokers(call.peer.listener):
             if broker.node_id == partition.leader:
-                return _Found(ErrorCode.NONE, broker.node_id, broker.host, broker.port)
+                return _Found(ErrorCode.NONE, broker.node_id, broker.host, broker.port, index)
     return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 

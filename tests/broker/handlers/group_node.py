@@ -71,6 +71,8 @@ class GroupNode:
         if leads:
             self.groups.lead(0, 0, self.log)
         self.created: list[str] = []
+        self.node_id = 1
+        self.transactions = SimpleNamespace(shards=self.groups)
         self.brokers = [SimpleNamespace(node_id=1, host="broker", port=9092)]
         self.cluster = SimpleNamespace(brokers=lambda listener: self.brokers)
 

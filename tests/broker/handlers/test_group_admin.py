@@ -62,6 +62,42 @@ def test_the_coordinator_is_the_leader_of_the_keys_partition(version: int, key_t
     assert (found.node_id, found.host, found.port) == (1, "broker", 9092)
 
 
+@pytest.mark.parametrize(("version", "key_type"), [(0, 0), (3, 1), (6, 0), (6, 1)])
+def test_a_coordinator_is_named_once_it_answers(version: int, key_type: int) -> None:
+    """Between the image, which names the leader, and the shard, which loads, lies some time."""
+    node = FindingNode(leads=False)
+    asked: dict[str, Any] = {} if version == 0 else {"key_type": key_type}
+    asked |= {"key": "g"} if version < 4 else {"coordinator_keys": ["g", "h"]}
+    told = node.send(find_coordinator, FIND, version, **asked)
+    assert told.is_waiting
+    node.groups.lead(0, 0, node.log)
+    node.clock.advance(0)
+    assert not told.is_waiting
+    found = told.answer if version < 4 else told.answer.coordinators[1]
+    assert (found.error_code, found.node_id) == (E.NONE, 1)
+    assert node.groups.is_active(0)
+    node.clock.advance(find_coordinator.PATIENCE_MS)  # nothing is answered twice
+
+
+def test_a_coordinator_that_loads_for_long_is_named_after_a_second() -> None:
+    node = FindingNode(leads=False)
+    told = node.send(find_coordinator, FIND, 4, key_type=0, coordinator_keys=["g"])
+    node.clock.advance(find_coordinator.PATIENCE_MS - 1)
+    assert told.is_waiting
+    node.clock.advance(1)
+    assert told.answer.coordinators[0].node_id == 1
+    node.groups.lead(0, 0, node.log)
+    node.clock.advance(0)
+
+
+def test_another_nodes_coordinator_is_named_at_once() -> None:
+    node = FindingNode(leads=False)
+    node.leader = 2
+    node.brokers.append(SimpleNamespace(node_id=2, host="other", port=9092))
+    told = node.send(find_coordinator, FIND, 4, key_type=0, coordinator_keys=["g"])
+    assert told.answer.coordinators[0].node_id == 2
+
+
 def test_a_missing_internal_topic_is_created_on_the_way() -> None:
     node = GroupNode()
     for key_type, name in ((0, "__consumer_offsets"), (1, "__transaction_state")):
