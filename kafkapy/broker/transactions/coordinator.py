@@ -113,7 +113,15 @@ class TransactionCoordinator:
     # Asking
 
     def submit(self, event: KeyedEvent, then: Then[Reply] | None = None) -> None:
-        """`then` gets the reply, or Refused if this node does not coordinate the id now."""
+        """`then` gets the reply, or Refused if this node does not coordinate the id now.
+
+        An empty id is nobody's, wherever it would lie: this is said even before there is a
+        partition that it would lie in.
+        """
+        if not event.transactional_id and not isinstance(event, DescribeTransaction):
+            if then is not None:
+                then(Refused(ErrorCode.INVALID_REQUEST))
+            return
 
         def answered(reply: Reply | Refused) -> None:
             if isinstance(reply, ProducerIdWanted):

@@ -97,3 +97,21 @@ def test_a_producer_of_an_open_transaction_is_fenced_and_the_next_comes_again() 
         errors.append(answer.error_code)
     assert errors == [ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NONE]
     assert answer.producer_epoch == 2
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_an_empty_id_is_invalid_even_before_there_are_coordinators(version: int) -> None:
+    node = TransactionNode()
+    node.coordinator.shards.partition_count = None
+    for transactional_id, error in (
+        ("", ErrorCode.INVALID_REQUEST),
+        ("tx", ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ):
+        answer = node.request(
+            init_producer_id,
+            API,
+            version,
+            transactional_id=transactional_id,
+            transaction_timeout=60_000,
+        )
+        assert (answer.error_code, answer.producer_id) == (error, -1)
