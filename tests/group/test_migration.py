@@ -214,7 +214,10 @@ def test_a_classic_member_must_speak_the_consumers_protocol(world: World) -> Non
     wrong = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert ClassicClient(world, protocol_type="connect").join().error is wrong
     unreadable = (OfferedProtocol("range", b""),)
-    assert ClassicClient(world, protocols=unreadable).join().error is wrong
+    stranger = ClassicClient(world, protocols=unreadable)
+    assert stranger.join().error is ErrorCode.MEMBER_ID_REQUIRED  # before it is read
+    assert stranger.join(needs_known_member_id=False).error is wrong
+    assert stranger.start().error is wrong
     assert ClassicClient(world).join(protocols=()).error is wrong
     old = Classic(world)
     old.owned()

@@ -59,10 +59,14 @@ def join(event: JoinGroup, draft: ConsumerDraft, ctx: Context) -> None:
     is_unknown = event.member_id == NO_MEMBER_ID
     member_id = event.fresh_member_id if is_unknown else event.member_id
     check_room(draft.group, member_id, ctx)
-    subscription = _check_protocols(event, draft.group)
+    _check_protocols(event, draft.group)
     if is_unknown and event.instance_id is None and event.needs_known_member_id:
+        # Before its subscription is looked at, as by Kafka.
         draft.plan.reply = Joined(ErrorCode.MEMBER_ID_REQUIRED, member_id)
         return
+    subscription = read_subscription(event.protocols[0].metadata)
+    if subscription is None:
+        raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     standing, replaced = _subscribe(event, member_id, draft)
     profile = _profile_of(event, member_id, standing, subscription)
     changed = adopt_profile(draft, standing, profile)
@@ -151,16 +155,14 @@ def leaving_members(
     return list(dict.fromkeys(gone)), tuple(answers)
 
 
-def _check_protocols(event: JoinGroup, group: ConsumerGroup) -> Subscription:
+def _check_protocols(event: JoinGroup, group: ConsumerGroup) -> None:
     """It must offer a consumer protocol that all classic members of the group offer."""
     names = {offered.name for offered in event.protocols}
     in_common = group.classic_count == 0 or any(
         group.classic_offers[name] == group.classic_count for name in names
     )
-    subscription = read_subscription(event.protocols[0].metadata) if event.protocols else None
-    if event.protocol_type != CONSUMER_PROTOCOL_TYPE or not in_common or subscription is None:
+    if event.protocol_type != CONSUMER_PROTOCOL_TYPE or not in_common or not event.protocols:
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    return subscription
 
 
 def _subscribe(
