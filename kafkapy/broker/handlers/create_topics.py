@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from kio.schema.create_topics.v7.request import CreatableTopic, CreateTopicsRequest
 
-    from kafkapy.broker.requests.needs import HasClock, HasController
+    from kafkapy.broker.requests.needs import HasClock, HasController, HasJournal
     from kafkapy.core.seams import Callback
 
-    class Needs(HasClock, HasController, Protocol):
+    class Needs(HasClock, HasController, HasJournal, Protocol):
         def when_serving(self, topic_ids: Iterable[UUID], then: Callback) -> None: ...
 
 
@@ -59,18 +59,28 @@ def handle(node: "Needs", call: "Call[CreateTopicsRequest]") -> Answer:
             "throttle_time": 0,
             "topics": [_result(name, results[name]) for name in names],
         }
-        made = [one.topic_id for one in results.values() if isinstance(one, TopicCreated)]
+        made = {
+            name: one.topic_id for name, one in results.items() if isinstance(one, TopicCreated)
+        }
         if body.validate_only or not made:
             promise.resolve(answer)
-        else:
-            _resolve_when_serving(node, promise, answer, made, millis(body.timeout))
+            return
+        for name in made:
+            node.journal.info(
+                "topic created", topic=name, client=call.client_id, peer=call.peer.host
+            )
+        _resolve_when_serving(node, promise, answer, made.values(), millis(body.timeout))
 
     node.controller.submit(event, decided)
     return promise
 
 
 def _resolve_when_serving(
-    node: "Needs", promise: Later, answer: Fields, topic_ids: "list[UUID]", timeout_ms: int
+    node: "Needs",
+    promise: Later,
+    answer: Fields,
+    topic_ids: "Iterable[UUID]",
+    timeout_ms: int,
 ) -> None:
     def resolve() -> None:
         if not promise.is_resolved:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from kio.schema.delete_topics.v5.request import DeleteTopicsRequest as DeleteTopicsRequestV5
     from kio.schema.delete_topics.v6.request import DeleteTopicsRequest
 
-    from kafkapy.broker.requests.needs import HasConfig, HasController
+    from kafkapy.broker.requests.needs import HasConfig, HasController, HasJournal
 
-    class Needs(HasConfig, HasController, Protocol): ...
+    class Needs(HasConfig, HasController, HasJournal, Protocol): ...
 
 
 class _Asked(NamedTuple):
@@ -42,7 +42,14 @@ def handle(node: "Needs", call: "Call[DeleteTopicsRequest]") -> Answer:
             promise.resolve(_response(dict.fromkeys(verdicts, reply), wanted, names))
             return
         for asked, topic_id in wanted.items():
-            verdicts[asked] = reply[topic_id]
+            verdict = verdicts[asked] = reply[topic_id]
+            if verdict is None:
+                node.journal.info(
+                    "topic deleted",
+                    topic=names[asked],
+                    client=call.client_id,
+                    peer=call.peer.host,
+                )
         promise.resolve(_response(verdicts, wanted, names))
 
     node.controller.submit(DeleteTopics(tuple(wanted.values())), decided)

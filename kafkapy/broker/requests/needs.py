@@ -18,7 +18,7 @@ from kafkapy.broker.transactions.coordinator import TransactionCoordinator
 from kafkapy.broker.transactions.verifier import Verifier
 from kafkapy.coordinator.shards import Shards
 from kafkapy.core.errors import DiskFailed, ErrorCode
-from kafkapy.core.seams import Clock, Rng
+from kafkapy.core.seams import Clock, Journal, Rng
 from kafkapy.core.turn import Turn
 from kafkapy.kraft.controller.machine import Event
 from kafkapy.kraft.image.image import MetadataImage
@@ -30,6 +30,11 @@ from kafkapy.log.directories.all_logs import AllLogs
 class HasClock(Protocol):
     @property
     def clock(self) -> Clock: ...
+
+
+class HasJournal(Protocol):
+    @property
+    def journal(self) -> Journal: ...
 
 
 class HasRng(Protocol):

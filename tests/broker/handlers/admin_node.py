@@ -17,6 +17,7 @@ from kafkapy.protocol.messages import (
     encode_response,
 )
 from tests.broker.config.kafka import kafkas_config
+from tests.broker.handlers.journal import ToldJournal
 from tests.kraft.controller.fakes import Cluster
 
 
@@ -30,6 +31,7 @@ class AdminNode:
         self.clock = self.cluster.clock
         self.node_id = 1
         self.serves_at_once = True
+        self.journal = ToldJournal()
         self.waiting: list[Callable[[], None]] = []
 
     @property

@@ -98,3 +98,12 @@ def test_without_a_controller_every_topic_says_so() -> None:
     node.controller.resign()
     (result,) = _create(node, _topic("t")).topics
     assert result.error_code == ErrorCode.NOT_CONTROLLER
+
+
+def test_what_clients_create_is_told_in_the_log() -> None:
+    node = AdminNode()
+    _create(node, _topic("t"), validate_only=True)
+    assert not node.journal.told
+    _create(node, _topic("t"), _topic("not possible", 0))
+    told = {"topic": "t", "client": "test", "peer": "127.0.0.1"}
+    assert node.journal.told == [("topic created", told)]

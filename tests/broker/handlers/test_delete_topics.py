@@ -95,3 +95,11 @@ def test_deleting_can_be_switched_off(version: int, code: ErrorCode) -> None:
     answer = node.request(delete_topics, KEY, version, topic_names=["t"], timeout=1000)
     assert answer.responses[0].error_code == code
     assert "t" in node.image.topics_by_name
+
+
+def test_what_clients_delete_is_told_in_the_log() -> None:
+    node = AdminNode()
+    node.cluster.create("t", (1,))
+    node.request(delete_topics, KEY, 5, topic_names=["t", "nope"], timeout=1000)
+    told = {"topic": "t", "client": "test", "peer": "127.0.0.1"}
+    assert node.journal.told == [("topic deleted", told)]
