@@ -36,6 +36,9 @@ from kafkapy.log.names import (
 from kafkapy.log.partition_log import PartitionLog
 
 UNKNOWN_EPOCH: Final = -1
+# Logs that are closed together: what worker threads flush side by side is far less, and half
+# a dozen files of each are open meanwhile.
+CLOSING_AT_ONCE: Final = 256
 
 
 class LogDirectory:
@@ -294,15 +297,42 @@ class LogDirectory:
             self.log_starts.write_later(one_written)
             self.high_watermarks.write_later(one_written)
 
-        one_closed = join(len(logs) + 1, closed)
-        for log in logs:
-            try:
-                log.close(one_closed)
-            except DiskFailed as error:
-                one_closed(error)
-            except FileNotFoundError as missing:
-                one_closed(DiskFailed(str(missing.filename), "no such file any more"))
-        one_closed(None)
+        close_some_at_a_time(logs, closed)
+
+
+def close_some_at_a_time(logs: list[PartitionLog], then: Flushed) -> None:
+    """Each log keeps its files open until they are flushed: all ten thousand of them at once
+    need more descriptors than a process may have."""
+    one_closed = join(len(logs) + 1, then)
+    left = iter(logs)
+    under_way, is_going_on = 0, False
+
+    def done(error: DiskFailed | None) -> None:
+        nonlocal under_way
+        under_way -= 1
+        one_closed(error)
+        if not is_going_on:
+            go_on()
+
+    def go_on() -> None:
+        nonlocal under_way, is_going_on
+        is_going_on = True
+        while under_way < CLOSING_AT_ONCE and (log := next(left, None)) is not None:
+            under_way += 1
+            _close(log, done)
+        is_going_on = False
+
+    go_on()
+    one_closed(None)
+
+
+def _close(log: PartitionLog, then: Flushed) -> None:
+    try:
+        log.close(then)
+    except DiskFailed as error:
+        then(error)
+    except FileNotFoundError as missing:
+        then(DiskFailed(str(missing.filename), "no such file any more"))
 
 
 def _log_start_above_first_segment(log: PartitionLog) -> int | None:
