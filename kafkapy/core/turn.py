@@ -7,7 +7,8 @@ A turn is what a node does in one go for the requests that are there together. W
 hundred bytes costs nearly as much as writing a thousand, and many small producers of one
 partition come in the same turn: their appends are kept and written as one. Nobody is told
 anything of a turn (`answer`) before all that was appended in it is written, and if that fails
-nobody is told at all: `failed` ends the connections on which the answers were to leave.
+nobody is told at all: `failed` ends all connections, as an answer that waits for something else may
+promise what was lost as well.
 
 What is kept belongs to one file, and only while nothing else happens on the disk: who reads,
 flushes, cuts or closes that file, who writes to another one and who makes, renames or removes

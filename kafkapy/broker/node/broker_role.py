@@ -22,6 +22,7 @@ from kafkapy.broker.node.base import NodeBase, Role
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import Lifecycle
 from kafkapy.broker.node.settings import cordoned_directories, directory_settings
+from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
@@ -260,6 +261,8 @@ class BrokerRole(Role):
         partition = self.partitions.get(*topic_partition)
         if partition is not None:
             partition.use(log)
+            # Else it would go offline with the directory that it was last known to be in.
+            self._tell_directory(self.logs.directory_id_of(log), (partition,))
 
     def directory_failed(self, failed: DiskFailed) -> None:
         """A log directory is gone: its partitions go offline, the others go on."""
@@ -280,9 +283,12 @@ class BrokerRole(Role):
             if self.logs.is_directory_offline(path)
         )
         # Replicas are placed without naming their directory: only we know what went with it.
+        self._tell_directory(ids[directory], lost)
+
+    def _tell_directory(self, directory_id: UUID, partitions: Iterable[Partition]) -> None:
         told = self._facts.assignment(
-            ReplicaDirectory(ids[directory], one.topic_id, one.topic_partition.partition)
-            for one in lost
+            ReplicaDirectory(directory_id, one.topic_id, one.topic_partition.partition)
+            for one in partitions
         )
         if told.replicas:  # what is refused was deleted meanwhile
             self.link.assign_directories(told, lambda _: None)

@@ -279,7 +279,9 @@ class LogDirectory:
         logs = [*self.logs.values(), *self.futures.values()]
 
         def marked(error: DiskFailed | None) -> None:
-            is_complete = error is None and (self._is_loaded or self.was_clean)
+            # What a turn appended may have been lost since (core/turn.py).
+            is_whole = error is None and self.is_online
+            is_complete = is_whole and (self._is_loaded or self.was_clean)
             if is_complete:
                 marker = json.dumps({"version": 0, "brokerEpoch": broker_epoch}).replace(" ", "")
                 self._disk.write_file_later(

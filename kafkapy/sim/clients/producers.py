@@ -1,8 +1,8 @@
 """Producers of a simulated cluster, one idempotent or plain client each.
 
     send --> in flight --> acknowledged | refused
-                 \\--- the node dies ---> idempotent: sent again, in order, before all else
-                                        plain: nobody knows, nobody asks
+                 \\--- the node dies, or the connection: idempotent: sent again, in order,
+                       before all else; plain: nobody knows, nobody asks
 
 An idempotent producer does what Kafka's clients do: at most five batches in flight per
 partition, the same sequence numbers in every attempt, a new producer id only after records
@@ -121,7 +121,8 @@ class Producer:
         return batch
 
     def resend(self, world: World) -> None:
-        """After a death: idempotent batches that nobody answered, in their order."""
+        """After a death or on a new connection: idempotent batches that nobody answered, in
+        their order."""
         self._requests.clear()
         for promises, batches in list(self.in_flight.items()):
             if not self.is_idempotent or self.is_gone(promises):
@@ -164,7 +165,10 @@ class Producer:
 
         def answered(pending: Pending) -> None:
             request.answer = pending.answer
-            self._take_answers()
+            if not isinstance(pending.answer, Disconnected):
+                self._take_answers()
+            elif request in self._requests:
+                self.resend(world)  # everything: no other is answered either
 
         world.send(ApiKey.PRODUCE, body, version=version, then=answered)
 
@@ -172,8 +176,6 @@ class Producer:
         """In the order of the requests, as a connection gives them."""
         while self._requests and self._requests[0].answer is not None:
             request = self._requests.popleft()
-            if isinstance(request.answer, Disconnected):
-                continue  # as if there had been no answer: sent again after the next start
             for topic in request.answer.responses:
                 for answer in topic.partition_responses:
                     named = topic.topic_id if hasattr(topic, "topic_id") else topic.name
@@ -183,6 +185,8 @@ class Producer:
     def _hung_up(self, batches: Sequence[SentBatch], pending: Pending) -> None:
         """acks=0 has no other way to say no, and does not say to what."""
         assert isinstance(pending.answer, HungUp), pending.answer
+        if isinstance(pending.answer, Disconnected):
+            return
         first = batches[0].promises
         allowed = any(one.may_be_refused or self.may_be_refused(one.promises) for one in batches)
         first.require(allowed, f"hung up: {pending.answer}")

@@ -75,7 +75,7 @@ class Wire:
         self._promise = promise
         self._power = power
         self._trace = trace
-        self._leaving: dict[Pending, None] = {}  # answers that wait for the turn's write
+        self._waiting: dict[Pending, None] = {}  # not answered
         self._peer = Peer(listener, "127.0.0.1")
         self._correlation_id = 0
 
@@ -91,16 +91,20 @@ class Wire:
         pending = Pending(api_key, version, body, then)
         head = request_head(api_key, version, correlation_id, "sim")
         request = bytearray(head + encode_request(api_key, version, body))
+        self._waiting[pending] = None
         self._reactor.arrives(partial(self._serve, request, correlation_id, pending))
         return pending
 
     def disconnect(self) -> None:
-        """Those whose answers did not leave, now that no turn is under way, never will hear."""
-        leaving, self._leaving = self._leaving, {}
-        for pending in leaving:
+        """As the shell does when a turn has lost what was appended: whoever waits hears no more.
+        What waits for something else, a flush say, may promise what was lost as well."""
+        waiting, self._waiting = self._waiting, {}
+        for pending in waiting:
             pending.resolve(Disconnected())
 
     def _serve(self, request: bytearray, correlation_id: int, pending: Pending) -> None:
+        if pending.is_answered:
+            return  # disconnected
         name = pending.api_key.name
         self._trace.note("request", name, pending.version, len(request), data=bytes(request))
         call, answer = dispatch(self._node, memoryview(request), self._peer)
@@ -114,7 +118,10 @@ class Wire:
     def _answered(
         self, pending: Pending, correlation_id: int, call: Call[Any], answer: Resolved
     ) -> None:
+        if pending.is_answered:
+            return  # disconnected
         if answer is None:
+            del self._waiting[pending]
             return
         # As a connection does: slices of files are read before the answer waits.
         if isinstance(answer, Hangup):
@@ -122,14 +129,15 @@ class Wire:
         else:
             response = _joined(call, answer)
             arrive = partial(self._arrived, pending, correlation_id, response)
-        self._leaving[pending] = None
         promised = self._promise.answer_is_there()
         self._reactor.turn.answer(partial(self._leave, pending, promised, arrive))
 
     def _leave(self, pending: Pending, promised: Promised, arrive: Callback) -> None:
         self._promise.answer_leaves(promised, pending.api_key.name)
+        if pending.is_answered:
+            return  # disconnected by what came after the answer
         self._power("answer", pending.api_key.name, 0)
-        del self._leaving[pending]
+        del self._waiting[pending]
         arrive()
 
     def _arrived(self, pending: Pending, correlation_id: int, response: bytes) -> None:

@@ -205,4 +205,4 @@ class World:
         self.trace.note("lost", failed)
         self._promise.losses_are_known()
         self.node.directory_failed(failed)
-        self.clock.call_soon(self._wire.disconnect)
+        self._wire.disconnect()
