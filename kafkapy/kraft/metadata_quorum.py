@@ -101,7 +101,7 @@ class MetadataQuorum:
         self.log = MetadataLog.open(
             disk, clock, rng, metadata_path, segment_bytes=settings.segment_bytes
         )
-        self.log.partition.on_disk_failed = self._disk_failed
+        self.log.partition.events.on_disk_failed = self._disk_failed
         self._disk = disk
         self._clock = clock
         self._metadata_path = metadata_path

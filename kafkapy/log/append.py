@@ -1,10 +1,14 @@
-"""The words of an append: where it comes from, what became of it, why it was refused."""
+"""The words of an append: where it comes from, the verdict on it, what became of it."""
 
 from collections.abc import Sequence
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.seams import Bytes
+from kafkapy.protocol.batch import BatchHeader
+
+NO_TIMESTAMP: Final = -1
 
 
 class Origin(Enum):
@@ -20,6 +24,24 @@ class Origin(Enum):
     COORDINATOR = auto()
     REPLICATION = auto()
     RAFT = auto()
+
+
+class Accepted(NamedTuple):
+    """The verdict that is not a refusal: `parts` are to be written one behind the other,
+    `headers` are those of the batches in them, as they stand in the bytes."""
+
+    parts: Sequence[Bytes]
+    headers: Sequence[BatchHeader]
+    size: int
+    log_append_time_ms: int  # -1 unless the topic uses LogAppendTime
+
+    @property
+    def first_offset(self) -> int:
+        return self.headers[0].base_offset
+
+    @property
+    def last_offset(self) -> int:
+        return self.headers[-1].last_offset
 
 
 class AppendInfo(NamedTuple):

@@ -62,15 +62,13 @@ class LogConfig:
         return self.message_timestamp_type == "LogAppendTime"
 
     @property
-    def takes_plain_batches(self) -> bool:
-        """Nothing asks about the records in a batch, or for the disk to have them before the
-        acknowledgement: log/plain_batch.py may judge it."""
+    def asks_nothing_of_records(self) -> bool:
+        """A batch may be judged by its header: log/plain_batch.py."""
         return (
             self.compression_type == "producer"
             and not self.uses_log_append_time
             and self.message_timestamp_before_max_ms == FOREVER_MS
             and not self.is_compacted
-            and self.flush_messages == FOREVER_MS
         )
 
     @property

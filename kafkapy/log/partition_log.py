@@ -7,14 +7,12 @@
 
     log start <= high watermark <= log end;  recovery point <= log end
 
-Appends go to the active segment with one write; a failed one leaves everything as it was
-before. Offsets are stamped by the leader (`append_as_leader`) or come with the batches
-(`append_as_follower`). Nothing here knows leaders, replicas or clients: whoever owns the
-log moves the high watermark, and parks acknowledgements until `flushed_offset` or the
-high watermark has come by.
+It is put together from what it stores (`Storage`), its offsets, what it remembers beside its
+records (`History`: epochs, producers), how it becomes durable (`Flushing`), the one way in
+(`Appender`) and what is taken away (`Trimming`). Here is what others may ask of the whole.
 
-What a clean start leaves unread (indexes, epochs, producers) is read when first needed:
-ten thousand idle partitions cost a few hundred bytes each.
+Nothing here knows leaders, replicas or clients: whoever owns the log moves the high watermark,
+and parks acknowledgements until `flushed_offset` or the high watermark has come by.
 """
 
 from collections.abc import Sequence
@@ -22,38 +20,74 @@ from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
-from kafkapy.core.errors import Corrupt, ErrorCode, Refused
+from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.core.seams import Bytes, Clock, Disk, Rng
+from kafkapy.core.seams import Clock, Disk, Flushed, Rng
 from kafkapy.core.time import Instant
 from kafkapy.log import reading
 from kafkapy.log.append import AppendInfo, Origin
-from kafkapy.log.config import FOREVER_MS, LogConfig
+from kafkapy.log.appender import Appender
+from kafkapy.log.config import LogConfig
 from kafkapy.log.directories.partition_metadata import read_topic_id
-from kafkapy.log.local_log import LocalLog
-from kafkapy.log.plain_batch import STAMP_SIZE, read_plain_batch, stamp_of
+from kafkapy.log.events import LogEvents
+from kafkapy.log.flushing import Flushing
+from kafkapy.log.history import History
+from kafkapy.log.leader_epochs import LeaderEpochs
+from kafkapy.log.offsets import Offsets
 from kafkapy.log.producers.guards import VerificationGuard
-from kafkapy.log.producers.producer_state import DEFAULT_EXPIRY_MS, BatchMetadata
+from kafkapy.log.producers.producer_state import DEFAULT_EXPIRY_MS, ProducerStates
+from kafkapy.log.producers.snapshots import ProducerSnapshots
 from kafkapy.log.reading import FoundTimestamp, LogRead
-from kafkapy.log.recovery import Opening, Recovered, load
-from kafkapy.log.retention import Retention
-from kafkapy.log.segments.rolling import room_in, should_roll
+from kafkapy.log.recovery import Loaded, Opening, Recovered, load
 from kafkapy.log.segments.segment import Segment
-from kafkapy.log.segments.transaction_index import AbortedTransaction, collect_aborted
-from kafkapy.log.validation import validate
+from kafkapy.log.segments.segments import Segments
+from kafkapy.log.segments.transaction_index import collect_aborted
+from kafkapy.log.storage import Storage
+from kafkapy.log.trimming import Trimming
 from kafkapy.protocol.batch import BatchHeader, batches, crc_is_valid
-from kafkapy.protocol.control_records import read_marker
 
 __all__ = ["LogRead", "PartitionLog", "Recovered"]
 
-NO_TIMESTAMP: Final = -1
 _aborted: Final = attrgetter("aborted")
 
 
-class PartitionLog(LocalLog):
-    """See the module, and LocalLog for rolling, flushing and closing."""
+class PartitionLog:
+    """See the module."""
 
-    __slots__ = ()
+    __slots__ = (
+        "_appender",
+        "_flushing",
+        "_history",
+        "_storage",
+        "offsets",
+        "recovered",
+        "segments",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        clock: Clock,
+        rng: Rng,
+        opening: Opening,
+        loaded: Loaded,
+        topic_id: UUID | None,
+        high_watermark: int,
+    ) -> None:
+        offsets = Offsets(
+            loaded.log_start_offset, loaded.log_end_offset, loaded.recovery_point, high_watermark
+        )
+        storage = Storage(clock, rng, opening, loaded)
+        history = History(clock, opening, loaded, offsets)
+        flushing = Flushing(storage, history, offsets, topic_id)
+        self.topic_partition: TopicPartition = opening.topic_partition
+        self.recovered: Recovered = loaded.recovered
+        self.segments: Segments = storage.segments
+        self.offsets = offsets
+        self._storage = storage
+        self._history = history
+        self._flushing = flushing
+        self._appender = Appender(storage, offsets, history, flushing)
 
     @classmethod
     def open(
@@ -95,7 +129,7 @@ class PartitionLog(LocalLog):
                 ErrorCode.INCONSISTENT_TOPIC_ID,
                 f"{directory} belongs to topic id {known_id}, not {topic_id}",
             )
-        log = cls(disk, clock, rng, opening, load(opening), known_id, high_watermark)
+        log = cls(clock, rng, opening, load(opening), known_id, high_watermark)
         if topic_id is not None:
             log.adopt_topic_id(topic_id)
         return log
@@ -106,244 +140,175 @@ class PartitionLog(LocalLog):
     # -- looking
 
     @property
+    def directory(self) -> str:
+        return self._storage.directory
+
+    @property
+    def topic_id(self) -> UUID | None:
+        return self._flushing.topic_id
+
+    @property
+    def events(self) -> LogEvents:
+        """What its owner wants to hear."""
+        return self._storage.events
+
+    @property
+    def is_closed(self) -> bool:
+        return self._storage.is_closed
+
+    @property
+    def config(self) -> LogConfig:
+        return self._storage.config
+
+    @config.setter
+    def config(self, config: LogConfig) -> None:
+        self._storage.config = config
+        self._appender.configured()
+
+    @property
     def size(self) -> int:
         return self.segments.size
 
     @property
+    def log_start_offset(self) -> int:
+        return self.offsets.log_start
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.offsets.log_end
+
+    @property
+    def high_watermark(self) -> int:
+        return self.offsets.high_watermark
+
+    @property
     def last_stable_offset(self) -> int:
-        return self.producers.last_stable_offset(self.high_watermark, self.log_start_offset)
+        offsets = self.offsets
+        return self.producers.last_stable_offset(offsets.high_watermark, offsets.log_start)
+
+    @property
+    def flushed_offset(self) -> int:
+        """Every record below is on the disk."""
+        return self.offsets.flushed
+
+    @property
+    def recovery_point(self) -> int:
+        """From its segment on the next start checks everything, if this one ends badly."""
+        return self._flushing.recovery_point
+
+    @property
+    def needs_flush_before_ack(self) -> bool:
+        """flush.messages are written and not flushed: flush, and acknowledge after it."""
+        offsets = self.offsets
+        return offsets.log_end - offsets.flushed >= self._storage.config.flush_messages
+
+    @property
+    def producers(self) -> ProducerStates:
+        return self._history.producers
+
+    @property
+    def snapshots(self) -> ProducerSnapshots:
+        return self._history.snapshots
+
+    @property
+    def epochs(self) -> LeaderEpochs:
+        return self._history.epochs
 
     @property
     def latest_epoch(self) -> int:
         """-1 if no epoch is known."""
-        return self.epochs.latest
+        return self._history.epochs.latest
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(epoch, end offset); (-1, -1) if undefined. formats/replication 2."""
-        return self.epochs.end_offset_for(epoch, self.log_end_offset)
+        return self._history.epochs.end_offset_for(epoch, self.offsets.log_end)
 
     # -- appending
 
     def append_as_leader(
         self,
         records: memoryview,
-        *,
         leader_epoch: int,
         origin: Origin = Origin.CLIENT,
         transaction_version: int = 0,
         guard: VerificationGuard | None = None,
+        now: Instant | None = None,
+        first: BatchHeader | None = None,
     ) -> AppendInfo:
         """Check, stamp and append; Refused or DiskFailed: nothing was appended.
 
         A retry of a batch that is here already answers that batch and appends nothing.
         `guard` is of `producers.begin_verification`; `transaction_version` says by which
-        rules a marker's epoch is judged.
+        rules a marker's epoch is judged. `now` and `first`, the header of the first batch,
+        are for who knows them already.
         """
-        config = self.config
-        now = self._clock.wall()
-        valid = validate(
-            records,
-            config,
-            origin=origin,
-            now=now,
-            base_offset=self.log_end_offset,
-            leader_epoch=leader_epoch,
-        )
-        if valid.size > config.segment_bytes:
-            raise Refused(
-                ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"{valid.size} bytes of records where segment.bytes is {config.segment_bytes}",
-            )
-        for index, header in enumerate(valid.headers):
-            if header.producer_id >= 0:
-                batch = valid.parts[2 * index : 2 * index + 2]
-                duplicate = self._check_producer(header, batch, origin, transaction_version, guard)
-                if duplicate is not None:
-                    return AppendInfo(
-                        duplicate.first_offset,
-                        duplicate.last_offset,
-                        duplicate.timestamp,
-                        self.log_start_offset,
-                        True,
-                    )
-        self._append(valid.parts, valid.headers, valid.size, now)
-        return AppendInfo(
-            valid.headers[0].base_offset,
-            self.log_end_offset - 1,
-            valid.log_append_time_ms,
-            self.log_start_offset,
+        if now is None:
+            now = self._storage.clock.wall()
+        return self._appender.append_as_leader(
+            records, leader_epoch, origin, transaction_version, guard, now, first
         )
 
-    def append_plain(
-        self,
-        batch: memoryview,
-        leader_epoch: int,
-        now: Instant,
-        *,
-        may_be_transactional: bool = False,
-    ) -> int | None:
-        """`append_as_leader` for a plain batch in the middle of things, and the offset it got;
-        None where there is anything to decide. Only while `config.takes_plain_batches`."""
-        config = self.config
-        epochs, producers = self._epochs, self._producers
-        if epochs is None or producers is None or epochs.latest != leader_epoch:
-            return None
-        base_offset = self.log_end_offset
-        header = read_plain_batch(
-            batch, config, now, base_offset, leader_epoch, may_be_transactional
-        )
-        if header is None:
-            return None
-        segment = self.segments.active
-        position = segment.size
-        next_offset = header.next_offset
-        room = self._room
-        if (
-            room.segment is not segment
-            or room.config is not config
-            or position + len(batch) > room.size
-            or next_offset > room.last_offset
-            or header.max_timestamp > room.timestamp
-        ):
-            if not position or should_roll(segment, config, (header,), len(batch), now):
-                return None
-            self._room = room_in(segment, config)
-        if header.producer_id >= 0:
-            if header.is_transactional and not producers.is_amid(header):
-                return None
-            if producers.check(header, Origin.CLIENT) is not None:
-                return None
-        segment.append_one(
-            (stamp_of(header), batch[STAMP_SIZE:]), header, config.index_interval_bytes
-        )
-        self._positions.remember(base_offset, position)
-        self.log_end_offset = next_offset
-        producers.update(header, b"")
-        if config.flush_ms != FOREVER_MS:
-            self._flush_within(config.flush_ms)
-        return base_offset
-
-    def append_as_follower(self, records: memoryview) -> AppendInfo:
+    def append_as_follower(self, records: memoryview, *, now: Instant | None = None) -> AppendInfo:
         """Append what the leader sent, as it is. A last batch that is cut off is ignored,
         and so is what is here already. Corrupt: the leader must be asked again."""
-        self._begin_at_whole_batch(records)
-        first_offset = expected = self.log_end_offset
-        headers: list[BatchHeader] = []
-        start = end = 0
-        for position, header in batches(records):
-            if not crc_is_valid(records, position, header):
-                raise Corrupt(f"{self.topic_partition}: bad CRC in the batch {header}")
-            if header.last_offset < expected and not headers:
-                start = end = position + header.size
-                continue
-            if header.base_offset < expected or header.last_offset_delta < 0:
-                raise Corrupt(f"{self.topic_partition}: expected {expected}, got {header}")
-            headers.append(header)
-            expected = header.next_offset
-            end = position + header.size
-        if headers:
-            first_offset = headers[0].base_offset
-            self._append([records[start:end]], headers, end - start, self._clock.wall())
-        return AppendInfo(
-            first_offset, self.log_end_offset - 1, NO_TIMESTAMP, self.log_start_offset
-        )
+        if now is None:
+            now = self._storage.clock.wall()
+        if self.offsets.log_end == self.offsets.log_start:
+            self._begin_at_whole_batch(records, now)
+        return self._appender.append_as_follower(records, self.topic_partition, now)
 
-    def _begin_at_whole_batch(self, records: memoryview) -> None:
+    def _begin_at_whole_batch(self, records: memoryview, now: Instant) -> None:
         """The leader's log start may be in the middle of a batch (DeleteRecords); a follower
         that begins there gets all of that batch, and its first segment begins with it."""
-        start = self.log_start_offset
-        if self.log_end_offset != start:
-            return
+        start = self.offsets.log_start
         _, first = next(batches(records), (0, None))
         if first is None or not first.base_offset < start <= first.last_offset:
             return
         if crc_is_valid(records, 0, first):
             self.truncate_fully_and_start_at(first.base_offset)
-            self._append([records[: first.size]], [first], first.size, self._clock.wall())
+            self._appender.append_as_follower(records[: first.size], self.topic_partition, now)
             self.advance_high_watermark(start)
             self.advance_log_start_offset(start)
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """A new leader's epoch begins, even before it has written anything. It is durable
-        with the first flush after that: nobody misses an epoch in which nothing was written,
-        and a node that starts begins one in each of its logs."""
-        if self._epochs is None:
-            self._begun_epochs = (*self._begun_epochs, (epoch, start_offset))
-        else:
-            self._epochs.assign(epoch, start_offset)
+        """A new leader's epoch begins, even before it has written anything."""
+        self._history.assign_epoch(epoch, start_offset)
 
-    def _check_producer(
-        self,
-        header: BatchHeader,
-        batch: Sequence[Bytes],
-        origin: Origin,
-        transaction_version: int,
-        guard: VerificationGuard | None,
-    ) -> BatchMetadata | None:
-        marker = read_marker(b"".join(batch)) if header.is_control else None
-        return self.producers.check(
-            header, origin, marker=marker, transaction_version=transaction_version, guard=guard
-        )
-
-    def _append(
-        self, parts: Sequence[Bytes], headers: Sequence[BatchHeader], size: int, now: Instant
-    ) -> None:
-        assert not self.is_closed, self
-        producers = self.producers
-        segment = self.segments.active
-        if should_roll(segment, self.config, headers, size, now):
-            segment = self._roll(headers[0].base_offset, now)
-        position = segment.size
-        segment.append(parts, headers, self.config.index_interval_bytes)
-        self._positions.remember(headers[0].base_offset, position)
-        self.log_end_offset = headers[-1].next_offset
-        epochs = self._epochs or self.epochs
-        for header in headers:
-            if header.leader_epoch > epochs.latest:
-                self.assign_epoch(header.leader_epoch, header.base_offset)
-            batch: Bytes = b""
-            if header.is_control and header.producer_id >= 0:
-                batch = segment.file.read(position, header.size)
-            completed = producers.update(header, batch)
-            if completed is not None and completed.is_aborted:
-                segment.add_aborted(
-                    AbortedTransaction(
-                        completed.producer_id,
-                        completed.first_offset,
-                        completed.last_offset,
-                        completed.last_stable_offset,
-                    )
-                )
-            position += header.size
-        if self.config.flush_ms != FOREVER_MS:
-            self._flush_within(self.config.flush_ms)
-
-    # -- the high watermark and the log start
+    # -- the high watermark and both ends
 
     def advance_high_watermark(self, offset: int) -> None:
         """Never backwards, never above the log end."""
-        offset = min(offset, self.log_end_offset)
-        if offset > self.high_watermark:
-            self.high_watermark = offset
-            if self._producers is not None:
-                self._producers.high_watermark_advanced(offset)
+        offsets = self.offsets
+        if offset > offsets.log_end:
+            offset = offsets.log_end
+        if offset > offsets.high_watermark:
+            offsets.high_watermark = offset
+            self._history.high_watermark_advanced(offset)
+
+    @property
+    def _trimming(self) -> Trimming:
+        return Trimming(self._storage, self.offsets, self._history, self._flushing)
 
     def advance_log_start_offset(self, offset: int) -> bool:
         """Nothing below is readable any more; retention removes what it can. Refused above
         the high watermark. False: it was there already."""
-        if offset > self.high_watermark:
-            raise Refused(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"log start {offset} above the high watermark {self.high_watermark} of "
-                f"{self.topic_partition}",
-            )
-        if offset <= self.log_start_offset:
-            return False
-        self.log_start_offset = offset
-        self.epochs.truncate_from_start(offset)
-        self.epochs.save(self._report)
-        self.producers.log_start_offset_advanced(offset)
-        return True
+        return self._trimming.advance_log_start_offset(offset)
+
+    def apply_retention(self, now: Instant) -> int:
+        """Delete segments that nobody may ask for any more; how many."""
+        return self._trimming.apply_retention(now)
+
+    def truncate_to(self, offset: int) -> None:
+        """Forget everything from `offset` on; all of a batch that holds it."""
+        self._trimming.truncate_to(offset)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Forget everything; the next append is at `offset`."""
+        self._trimming.truncate_fully_and_start_at(offset)
+
+    def skip_to(self, offset: int) -> None:
+        """Go on from `offset`: the log that this is a copy of has a hole at its end."""
+        self._trimming.skip_to(offset)
 
     # -- reading
 
@@ -353,19 +318,19 @@ class PartitionLog(LocalLog):
         """Batches from the one that holds `offset`, below `upper`, up to `max_bytes`: the
         last may be cut off, the first is whole. Refused(OFFSET_OUT_OF_RANGE) outside the log.
         """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
+        log_start, log_end = self.offsets.log_start, self.offsets.log_end
+        if not log_start <= offset <= log_end:
             raise Refused(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"{offset} is not in [{self.log_start_offset}, {self.log_end_offset}] of "
-                f"{self.topic_partition}",
+                f"{offset} is not in [{log_start}, {log_end}] of {self.topic_partition}",
             )
         return reading.read(
             self.segments,
-            self._positions,
+            self._storage.positions,
             offset,
             max_bytes,
-            min(upper, self.log_end_offset),
-            self.log_end_offset,
+            min(upper, log_end),
+            log_end,
             min_one_batch,
         )
 
@@ -386,116 +351,49 @@ class PartitionLog(LocalLog):
         """The (first) record with the largest timestamp."""
         return reading.find_max_timestamp(self.segments)
 
-    # -- truncating
+    # -- durability
 
-    def truncate_to(self, offset: int) -> None:
-        """Forget everything from `offset` on; all of a batch that holds it. A follower does
-        this where its log parted from the leader's."""
-        if offset >= self.log_end_offset:
-            return
-        if offset < self.segments.first.base_offset:
-            self.truncate_fully_and_start_at(offset)
-            return
-        last = self.segments.at(self.segments.floor_index(offset))
-        found = last.locate(offset)
-        end_offset = offset if found is None else min(offset, found[1])
-        before = [one for one in self._unflushed if one.base_offset < last.base_offset]
-        self._unflushed = [*before, last]
-        self._lower_recovery_point(end_offset)
-        doomed = [segment for segment in self.segments if segment.base_offset > offset]
-        if doomed:
-            self._replace([], doomed)
-            for segment in reversed(doomed):
-                segment.remove()
-            # Else they might be back after a crash, behind a hole.
-            self._disk.flush_directory(self.directory)
-        if found is not None:
-            last.cut(found[0], end_offset)
-        self._truncated(end_offset)
-        self._begin_anew()
+    def roll(self) -> None:
+        """Seal the active segment, if it holds anything, and begin a new one."""
+        self._flushing.roll(self.offsets.log_end, self._storage.clock.wall())
 
-    def _begin_anew(self) -> None:
-        """Append to another file from here on. Should a crash bring back what was cut off,
-        it reaches beyond the base of the next segment: so the next start can tell that it
-        is not what stood before it."""
-        cut = self.segments.active
-        if cut.size:
-            self.roll()
-            return
-        cut.remove()
-        new = Segment.create(self._disk, self.directory, cut.base_offset, self._clock.wall())
-        new.roll_jitter_ms = self._jitter_ms()
-        self._replace([new], [cut])
+    def flush(self, then: Flushed) -> None:
+        """Make everything appended so far durable; then `flushed_offset` says so. Flushes
+        asked for while one is under way share the next one."""
+        self._flushing.flush(then)
 
-    def skip_to(self, offset: int) -> None:
-        """Go on from `offset`: the log that this is a copy of has a hole at its end, which
-        the cleaner made."""
-        if offset > self.log_end_offset:
-            self._roll(offset, self._clock.wall())
-            self.log_end_offset = self.producers.end_offset = offset
+    def adopt_topic_id(self, topic_id: UUID) -> None:
+        """The log had none until now: it is new, or from before topics had ids."""
+        self._flushing.adopt_topic_id(topic_id)
 
-    def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Forget everything; the next append is at `offset`."""
-        self._lower_recovery_point(min(offset, self.log_start_offset))
-        old = list(self.segments)
-        for segment in reversed(old):
-            segment.remove()
-        self._disk.flush_directory(self.directory)
-        new = Segment.create(self._disk, self.directory, offset, self._clock.wall())
-        new.roll_jitter_ms = self._jitter_ms()
-        self._replace([new], old)
-        self.log_start_offset = self.flushed_offset = offset
-        self.epochs.clear()
-        self._truncated(offset)
-        self.high_watermark = offset
+    def close(self, then: Flushed) -> None:
+        """Leave everything as a clean start expects it, durably; then the files are closed."""
+        self._flushing.close(then)
 
-    def _truncated(self, log_end_offset: int) -> None:
-        self._truncations += 1
-        self._positions.clear()
-        self.log_end_offset = log_end_offset
-        self.log_start_offset = min(self.log_start_offset, log_end_offset)
-        self.high_watermark = min(self.high_watermark, log_end_offset)
-        self.epochs.truncate_from_end(log_end_offset)
-        self.epochs.save(self._report)
-        self.snapshots.remove_above(log_end_offset)
-        self._load_producers(self.producers)
-        self.on_truncated()
+    def abandon(self) -> None:
+        """Let all files go, as they are: the log was deleted, or its disk has failed."""
+        self._flushing.abandon()
 
-    def _lower_recovery_point(self, offset: int) -> None:
-        """Before anything is cut off: a start after a crash must look at what follows."""
-        if self.flushed_offset > offset:
-            self.flushed_offset = offset
-            self.on_recovery_point_lowered()
+    def moved(self, directory: str) -> None:
+        """The directory was renamed."""
+        self._storage.moved(directory)
+        self._history.moved(directory)
+        self._flushing.moved()
 
-    # -- deleting and replacing segments
+    # -- upkeep
 
-    def apply_retention(self, now: Instant) -> int:
-        """Delete segments that nobody may ask for any more; how many."""
-        count = self._delete(self._retention.by_log_start(self.log_start_offset), now)
-        if self.config.deletes_old:
-            count += self._delete(self._retention.by_size(), now)
-            count += self._delete(self._retention.by_age(now), now)
-        return count
+    def replace_segments(self, new: Sequence[Segment], old: Sequence[Segment]) -> None:
+        """Put cleaned segments (sealed, flushed, state ".cleaned") in the place of `old`."""
+        self._storage.swap(new, old)
+        bases = {segment.base_offset for segment in new}
+        for segment in old:
+            if segment.base_offset not in bases:
+                self.snapshots.remove(segment.base_offset)
 
-    @property
-    def _retention(self) -> Retention:
-        return Retention(self.segments, self.config, self.log_end_offset, self.high_watermark)
+    def expire_producers(self, now: Instant) -> int:
+        """Forget producers that have been silent for producer.id.expiration.ms."""
+        return self._history.expire_producers(now)
 
-    def _delete(self, doomed: Sequence[Segment], now: Instant) -> int:
-        if not doomed:
-            return 0
-        if doomed[-1] is self.segments.active:
-            self._roll(self.log_end_offset, now)
-        # Not before they are durable: should a crash bring them back, the next start would
-        # not check them. The next round will find them flushed.
-        doomed = [segment for segment in doomed if segment not in self._unflushed]
-        if not doomed:
-            return 0
-        self._replace([], doomed)
-        self._remove_later(doomed)
-        for segment in doomed:
-            self.snapshots.remove(segment.base_offset)
-        first = self.segments.first.base_offset
-        if first > self.log_start_offset:
-            self.advance_log_start_offset(first)
-        return len(doomed)
+    def drop_idle_memory(self) -> None:
+        """Called now and then: indexes that nobody used since the last time go."""
+        self._storage.drop_idle_memory()

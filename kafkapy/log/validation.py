@@ -1,45 +1,46 @@
-"""What a leader checks before it appends, and the bytes it appends (formats/records 5).
+"""The verdict on what is to be appended: Refused or Corrupt, or the bytes to write with their
+headers (formats/records 5).
 
-    header, size, CRC, counts --> fast path: stamp 61 bytes, keep the rest as it came
-                             \\-> slow path: walk the records, then refuse, or stamp, or
-                                 recompress and stamp
+    from a client      plain_batch --> stamp 16 bytes, keep the rest as it came
+    or coordinator            \\-> header, size, CRC, counts --> stamp
+                                             \\-> walk the records, then refuse, or stamp,
+                                                 or recompress and stamp
+    from the leader    CRC and order --> all bytes as they came
 
-Kafka walks every record of every batch. The fast path believes a batch whose CRC is
-right: its producer computed count, offsets and maximum timestamp, and nobody but its own
-readers suffers if it lied. Records are walked only when a setting asks about them: a
-compacted topic (keys), timestamps beyond the limits, another compression.type.
+Kafka walks every record of every batch. Here a batch is believed whose CRC is right: its
+producer computed count, offsets and maximum timestamp, and nobody but its own readers suffers
+if it lied. Records are walked only when a setting asks about them: a compacted topic (keys),
+timestamps beyond the limits, another compression.type.
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Bytes
 from kafkapy.core.time import Instant
-from kafkapy.log.append import NotOneBatch, Origin
+from kafkapy.log.append import NO_TIMESTAMP, Accepted, NotOneBatch, Origin
 from kafkapy.log.config import FOREVER_MS, LogConfig
-from kafkapy.log.validation_records import (
-    NO_TIMESTAMP,
-    check_offsets,
-    check_records,
-    renumbered,
-)
+from kafkapy.log.validation_records import check_offsets, check_records, renumbered
 from kafkapy.protocol.batch import (
     CODEC_MASK,
     DELETE_HORIZON_BIT,
     HEADER_SIZE,
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD,
-    MAGIC,
+    STAMP_SIZE,
     BatchHeader,
     UnsupportedMagic,
+    check_framing,
     crc_is_valid,
     pack_header,
     payload,
     read_header,
+    stamp_of,
     stamped,
 )
-from kafkapy.protocol.compression import Codec, compress
+from kafkapy.protocol.compression import FIRST_BYTES, Codec, compress
 from kafkapy.protocol.records import (
     SMALLEST_RECORD,
     Record,
@@ -55,35 +56,8 @@ _CODECS: Final = {
     "lz4": Codec.LZ4,
     "zstd": Codec.ZSTD,
 }
-# Compressed records begin so; what does not (joined streams may not) is looked into.
-_FIRST_BYTES: Final = {
-    Codec.GZIP: b"\x1f\x8b",
-    Codec.LZ4: b"\x04\x22\x4d\x18",
-    Codec.ZSTD: b"\x28\xb5\x2f\xfd",
-}
-# Kafka reads a batch's length once it has the bytes up to its magic; the shortest message
-# there ever was took 14 bytes behind its length.
-_SHORTEST_TAIL: Final = 17
-SHORTEST_LENGTH: Final = 14
-_MAGIC_POSITION: Final = 16
 _KNOWN_BITS: Final = 0x7F
-
-
-class ValidatedBatches(NamedTuple):
-    """Ready to append: `parts` go out in one writev, `headers` are as stamped in them."""
-
-    parts: list[Bytes]
-    headers: list[BatchHeader]
-    size: int
-    log_append_time_ms: int  # -1 unless the topic uses LogAppendTime
-
-    @property
-    def first_offset(self) -> int:
-        return self.headers[0].base_offset
-
-    @property
-    def last_offset(self) -> int:
-        return self.headers[-1].last_offset
+_new_tuple: Final = tuple.__new__
 
 
 def validate(
@@ -94,21 +68,24 @@ def validate(
     now: Instant,
     base_offset: int,
     leader_epoch: int,
-) -> ValidatedBatches:
+    first: BatchHeader | None = None,
+) -> Accepted:
     """Judge what a leader was given and stamp it; Refused or RecordsRefused otherwise.
 
-    A client sends exactly one batch, everyone else one or more.
+    A client sends exactly one batch, everyone else one or more. `first` is the header of the
+    first one, where it has been read.
     """
     check = _Check(config, origin, now, leader_epoch)
     parts: list[Bytes] = []
     headers: list[BatchHeader] = []
     position, end, size = 0, len(records), 0
     while end - position >= HEADER_SIZE:
-        header = _header(records, position)
+        header = first or _header(records, position)
+        first = None
         if header.size > end - position:
             break
         if origin is Origin.CLIENT:
-            _check_alone(records[position + header.size :])
+            _check_alone(records, position + header.size)
         batch = records[position : position + header.size]
         header, head, body = check.batch(batch, header, base_offset)
         headers.append(header)
@@ -118,29 +95,57 @@ def validate(
         position += len(batch)
         if origin is Origin.CLIENT:
             break
-    if end - position >= _SHORTEST_TAIL:
-        _check_tail(records[position:])
+    _check_tail(records, position)
     if not headers:
         raise NotOneBatch("no whole record batch")
-    return ValidatedBatches(
-        parts, headers, size, now if config.uses_log_append_time else NO_TIMESTAMP
+    return Accepted(parts, headers, size, now if config.uses_log_append_time else NO_TIMESTAMP)
+
+
+def accept_from_leader(
+    records: memoryview, log_end_offset: int, topic_partition: TopicPartition
+) -> Accepted | None:
+    """Judge what a follower was given: what it has already and a last batch that is cut off do
+    not count; None if nothing is left. Corrupt: the leader must be asked again."""
+    expected, end = log_end_offset, len(records)
+    headers: list[BatchHeader] = []
+    start = position = 0
+    while end - position >= HEADER_SIZE:
+        header = read_header(records, position)
+        size = header.length + LOG_OVERHEAD
+        if size > end - position:
+            break
+        if not crc_is_valid(records, position, header):
+            raise Corrupt(f"{topic_partition}: bad CRC in the batch {header}")
+        position += size
+        next_offset = header.next_offset
+        if next_offset <= expected and not headers:
+            start = position
+            continue
+        if header.base_offset < expected or header.last_offset_delta < 0:
+            raise Corrupt(f"{topic_partition}: expected {expected}, got {header}")
+        headers.append(header)
+        expected = next_offset
+    if not headers:
+        return None
+    accepted: Accepted = _new_tuple(
+        Accepted, ((records[start:position],), headers, position - start, NO_TIMESTAMP)
     )
+    return accepted
 
 
-def _check_tail(tail: memoryview) -> int:
+def _check_tail(records: memoryview, position: int) -> int:
     """Bytes behind the last batch: a batch that is cut off is ignored, as Kafka does, and
-    anything else says that the whole is not what it claims to be. Their length."""
-    length = int.from_bytes(tail[8:12], signed=True)
-    if length < SHORTEST_LENGTH:
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"a record batch of {length} bytes")
-    if tail[_MAGIC_POSITION] > MAGIC:
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"unknown magic {tail[_MAGIC_POSITION]}")
-    return length
+    anything else says that the whole is not what it claims to be. What it would take."""
+    try:
+        length = check_framing(records, position)
+    except Corrupt as error:
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    return -1 if length is None else length + LOG_OVERHEAD
 
 
-def _check_alone(tail: memoryview) -> None:
+def _check_alone(records: memoryview, position: int) -> None:
     """What follows a client's batch: nothing that is one itself."""
-    if len(tail) >= _SHORTEST_TAIL and _check_tail(tail) + LOG_OVERHEAD <= len(tail):
+    if 0 <= _check_tail(records, position) <= len(records) - position:
         raise NotOneBatch("more than one record batch")
 
 
@@ -165,7 +170,7 @@ class _Check:
     def batch(
         self, batch: memoryview, header: BatchHeader, base_offset: int
     ) -> tuple[BatchHeader, bytes, Bytes]:
-        """(header as stamped, its bytes, the records) of one whole batch."""
+        """(header as stamped, the bytes of it that are new, the rest) of one whole batch."""
         config = self.config
         if self.origin is not Origin.RAFT:
             if self.origin is Origin.CLIENT and header.base_offset != 0:
@@ -234,8 +239,8 @@ class _Check:
     def _stamp(
         self, batch: memoryview, header: BatchHeader, base_offset: int
     ) -> tuple[BatchHeader, bytes, Bytes]:
-        head, header = stamped(batch, header, base_offset, self.leader_epoch)
-        return header, head, batch[HEADER_SIZE:]
+        header = stamped(header, base_offset, self.leader_epoch)
+        return header, stamp_of(header), batch[STAMP_SIZE:]
 
     def _restamp(
         self,
@@ -390,5 +395,5 @@ def _check_structure(batch: memoryview, header: BatchHeader, codec: Codec) -> No
 
 
 def _looks_compressed(batch: memoryview, codec: Codec) -> bool:
-    expected = _FIRST_BYTES.get(codec)
+    expected = FIRST_BYTES.get(codec)
     return expected is None or batch[HEADER_SIZE : HEADER_SIZE + len(expected)] == expected

@@ -9,12 +9,11 @@ from typing import Final
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import Instant
-from kafkapy.log.append import RecordsRefused
+from kafkapy.log.append import NO_TIMESTAMP, RecordsRefused
 from kafkapy.log.config import LogConfig
 from kafkapy.protocol.batch import BatchHeader
 from kafkapy.protocol.records import Record, encode_record
 
-NO_TIMESTAMP: Final = -1
 # The sentence names this many bad records at most; a batch may hold a hundred thousand.
 _ERRORS_NAMED: Final = 3
 

@@ -37,6 +37,15 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
+# What is compressed begins so. Snappy has no mark, and streams that were joined may have none.
+FIRST_BYTES: Final[dict[int, bytes]] = {
+    Codec.GZIP: b"\x1f\x8b",
+    Codec.SNAPPY: b"",
+    Codec.LZ4: b"\x04\x22\x4d\x18",
+    Codec.ZSTD: b"\x28\xb5\x2f\xfd",
+}
+
+
 def compress(codec: Codec, data: Bytes, level: int | None = None) -> bytes:
     """`level` None is Kafka's default of the codec; snappy has no levels."""
     return _COMPRESS[codec](data, level)

@@ -239,7 +239,7 @@ class Machine:
             log_start_offset=self.promises.log_start_offset,
             topic_id=TOPIC_ID,
         )
-        log.on_recovery_point_lowered = self._lower_recovery_point
+        log.events.on_recovery_point_lowered = self._lower_recovery_point
         return log
 
     def _lower_recovery_point(self) -> None:

@@ -48,7 +48,7 @@ def test_the_epochs_are_durable_before_anything_is(home: Home, log: PartitionLog
     append(log, leader_epoch=4)
     home.disk.fail("write_file", in_path="leader-epoch")
     answers, heard = Answers(), Answers()
-    log.on_disk_failed = heard
+    log.events.on_disk_failed = heard
     log.flush(answers)
     home.finish_flushes()
     assert log.flushed_offset == 0
@@ -62,7 +62,7 @@ def test_a_flush_that_fails_is_told_to_who_asked_and_who_watches(
     append(log)
     home.disk.fail("flush", in_path=".log")
     answers, heard = Answers(), Answers()
-    log.on_disk_failed = heard
+    log.events.on_disk_failed = heard
     log.flush(answers)
     home.finish_flushes()
     assert isinstance(answers.errors[0], DiskFailed)
@@ -174,7 +174,7 @@ def test_a_close_that_fails_says_so(home: Home, log: PartitionLog) -> None:
 def test_once_abandoned_nothing_is_reported(home: Home, log: PartitionLog) -> None:
     append(log)
     heard = Answers()
-    log.on_disk_failed = heard
+    log.events.on_disk_failed = heard
     log.flush(Answers())
     home.disk.fail("flush")
     log.abandon()
@@ -223,7 +223,7 @@ def test_cleaned_segments_take_the_place_of_their_sources(home: Home) -> None:
     cleaned.append([data], [read_header(data)], 100)
     cleaned.seal()
     at_the_time: list[str] = []
-    log.on_replacing = lambda: at_the_time.extend(home.disk.list(home.path))
+    log.events.on_replacing = lambda: at_the_time.extend(home.disk.list(home.path))
     log.replace_segments([cleaned], list(log.segments)[:2])
     # The recovery point is made durable first: from there on a hole is damage.
     assert any(name.endswith(".cleaned") for name in at_the_time)

@@ -313,8 +313,8 @@ def test_truncation_tells_before_and_after(home: Home, log: PartitionLog) -> Non
     _fill(log)
     log.flush(lambda _: None)
     told: list[str] = []
-    log.on_recovery_point_lowered = lambda: told.append(f"lowered to {log.recovery_point}")
-    log.on_truncated = lambda: told.append(f"ends at {log.log_end_offset}")
+    log.events.on_recovery_point_lowered = lambda: told.append(f"lowered to {log.recovery_point}")
+    log.events.on_truncated = lambda: told.append(f"ends at {log.log_end_offset}")
     log.truncate_to(5)
     assert told == ["lowered to 4", "ends at 5"]
     told.clear()

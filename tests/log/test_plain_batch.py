@@ -6,13 +6,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kafkapy.core.errors import Refused
+from kafkapy.core.errors import Corrupt, Refused
 from kafkapy.core.time import Instant
 from kafkapy.log.append import Origin
 from kafkapy.log.config import LogConfig
-from kafkapy.log.plain_batch import STAMP_SIZE, read_plain_batch, stamp_of
+from kafkapy.log.plain_batch import stamp_if_plain
 from kafkapy.log.validation import validate
-from kafkapy.protocol.batch import Codec, NewRecord, build_batch, pack_batch
+from kafkapy.protocol.batch import (
+    STAMP_SIZE,
+    Codec,
+    NewRecord,
+    build_batch,
+    pack_batch,
+    read_first,
+    stamp_of,
+)
 from kafkapy.protocol.control_records import build_marker
 
 NOW = Instant(1_700_000_000_000)
@@ -20,11 +28,15 @@ HOUR = 3_600_000
 DEFAULTS = LogConfig()
 
 
-def plain(
-    data: bytes, config: LogConfig = DEFAULTS, *, may_be_transactional: bool = False
-) -> tuple[Any, bytes] | None:
+def plain(data: bytes, config: LogConfig = DEFAULTS) -> tuple[Any, bytes] | None:
     view = memoryview(data).toreadonly()
-    header = read_plain_batch(view, config, NOW, 77, 3, may_be_transactional)
+    try:
+        first = read_first(view)
+    except Corrupt:
+        return None
+    if first is None:
+        return None
+    header = stamp_if_plain(view, first, config, NOW, 77, 3)
     return None if header is None else (header, stamp_of(header) + data[STAMP_SIZE:])
 
 
@@ -40,6 +52,8 @@ def long_way(data: bytes, config: LogConfig = DEFAULTS) -> tuple[Any, bytes] | N
         )
     except Refused:
         return None
+    assert valid.size == len(data)
+    assert valid.log_append_time_ms == -1
     return valid.headers[0], b"".join(bytes(part) for part in valid.parts)
 
 
@@ -70,7 +84,6 @@ def test_what_producers_send_is_plain_and_appended_as_the_long_way_does(
         one() + b"\0",
         one() + one(),
         one(base_offset=1),
-        one(is_transactional=True, producer_id=5, producer_epoch=0, base_sequence=0),
         one(log_append_time_ms=NOW),
         one(producer_id=5, producer_epoch=0, base_sequence=-1),
         build_batch([NewRecord(b"k", b"v", NOW + 2 * HOUR)]),
@@ -87,11 +100,12 @@ def test_what_needs_a_decision_is_not_plain(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_a_batch_of_a_transaction_is_plain_where_it_is_said_that_it_may_be(codec: Codec) -> None:
+def test_a_batch_of_a_transaction_is_plain_whether_that_is_open_is_for_its_producers_to_say(
+    codec: Codec,
+) -> None:
     data = one(codec=codec, is_transactional=True, producer_id=5, producer_epoch=0, base_sequence=0)
-    assert plain(data) is None
-    assert plain(data, may_be_transactional=True) == long_way(data)
-    assert plain(data, may_be_transactional=True) is not None
+    assert plain(data) == long_way(data)
+    assert plain(data) is not None
 
 
 @pytest.mark.parametrize(
@@ -99,14 +113,11 @@ def test_a_batch_of_a_transaction_is_plain_where_it_is_said_that_it_may_be(codec
     [
         one(is_transactional=True, base_sequence=-1),
         one(is_transactional=True, producer_id=5, producer_epoch=0, base_sequence=-1),
-        build_marker(
-            is_commit=True, coordinator_epoch=0, producer_id=5, producer_epoch=0, timestamp=NOW
-        ),
     ],
-    ids=["no producer", "no sequence", "a marker"],
+    ids=["no producer", "no sequence"],
 )
 def test_a_transaction_makes_nothing_else_plain(data: bytes) -> None:
-    assert plain(data, may_be_transactional=True) is None
+    assert plain(data) is None
 
 
 @pytest.mark.parametrize("position", range(8, 72))
@@ -146,9 +157,8 @@ def test_whatever_is_in_a_batch_the_plain_way_agrees_with_the_long_one(
         base_sequence=min(producer_id, 0),
         record_count=count,
     )
-    for may_be_transactional in (False, True):
-        taken = plain(data, may_be_transactional=may_be_transactional)
-        assert taken is None or taken == long_way(data)
+    taken = plain(data)
+    assert taken is None or taken == long_way(data)
 
 
 def test_a_batch_above_the_limit_is_not_plain() -> None:
@@ -164,11 +174,8 @@ def test_a_batch_above_the_limit_is_not_plain() -> None:
         LogConfig(message_timestamp_type="LogAppendTime"),
         LogConfig(message_timestamp_before_max_ms=1000),
         LogConfig(cleanup_policy=frozenset({"compact"})),
-        LogConfig(flush_messages=1),
     ],
 )
-def test_topics_that_ask_about_records_or_the_disk_take_no_plain_batches(
-    config: LogConfig,
-) -> None:
-    assert not config.takes_plain_batches
-    assert DEFAULTS.takes_plain_batches
+def test_topics_that_ask_about_records_know_no_plain_batches(config: LogConfig) -> None:
+    assert not config.asks_nothing_of_records
+    assert DEFAULTS.asks_nothing_of_records

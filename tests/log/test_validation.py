@@ -7,11 +7,12 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import Instant
-from kafkapy.log.append import Origin, RecordsRefused
+from kafkapy.log.append import Accepted, Origin, RecordsRefused
 from kafkapy.log.config import LogConfig
-from kafkapy.log.validation import ValidatedBatches, validate
+from kafkapy.log.validation import validate
 from kafkapy.protocol.batch import (
     HEADER_SIZE,
+    STAMP_SIZE,
     Codec,
     NewRecord,
     build_batch,
@@ -39,7 +40,7 @@ E = ErrorCode
 
 def check(
     data: bytes, config: LogConfig = PLAIN, origin: Origin = Origin.CLIENT, base_offset: int = 77
-) -> ValidatedBatches:
+) -> Accepted:
     return validate(
         memoryview(data).toreadonly(),
         config,
@@ -126,7 +127,7 @@ def test_the_records_are_not_copied() -> None:
     data = memoryview(OK).toreadonly()
     valid = validate(data, PLAIN, origin=Origin.CLIENT, now=NOW, base_offset=0, leader_epoch=0)
     head, body = valid.parts
-    assert len(head) == HEADER_SIZE
+    assert len(head) == STAMP_SIZE
     assert isinstance(body, memoryview)
     assert body.obj is data.obj
 

@@ -15,8 +15,9 @@ from kafkapy.core.turn import Turn
 from kafkapy.kraft.log.metadata_log import MetadataLog
 from kafkapy.log import recovery
 from kafkapy.log.cleaning.offset_map import OffsetMap
-from kafkapy.log.local_log import LocalLog
+from kafkapy.log.flushing import Flushing
 from kafkapy.log.names import CLEAN_SHUTDOWN_MARKER
+from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.producers.producer_state import ProducerEntry
 from kafkapy.log.retention import Retention
 from kafkapy.runtime.runtime import Runtime
@@ -31,17 +32,17 @@ Mutant = Callable[[pytest.MonkeyPatch], None]
 
 def acknowledges_before_the_flush(patch: pytest.MonkeyPatch) -> None:
     """flush.messages=1 is acknowledged at once, like everything else."""
-    patch.setattr(LocalLog, "needs_flush_before_ack", property(lambda log: False))
+    patch.setattr(PartitionLog, "needs_flush_before_ack", property(lambda log: False))
 
 
 def skips_the_flush(patch: pytest.MonkeyPatch) -> None:
     """The log says that it is flushed, and never asked the disk."""
 
-    def flush(log: LocalLog, then: Flushed) -> None:
-        log.flushed_offset = log.log_end_offset
+    def flush(flushing: Flushing, then: Flushed) -> None:
+        flushing._offsets.flushed = flushing._offsets.log_end
         then(None)
 
-    patch.setattr(LocalLog, "flush", flush)
+    patch.setattr(Flushing, "flush", flush)
 
 
 def keeps_torn_tails(patch: pytest.MonkeyPatch) -> None:
@@ -72,7 +73,7 @@ def forgets_what_it_decided(patch: pytest.MonkeyPatch) -> None:
     """The metadata log counts as committed what was never flushed."""
 
     def flush(log: MetadataLog, then: Flushed) -> None:
-        log.partition.flushed_offset = log.end_offset
+        log.partition.offsets.flushed = log.end_offset
         then(None)
 
     patch.setattr(MetadataLog, "flush", flush)

@@ -21,8 +21,10 @@ from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.time import Instant
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.log.append import AppendInfo, Origin
+from kafkapy.log.config import FOREVER_MS
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.producers.guards import VerificationGuard
+from kafkapy.protocol.batch import BatchHeader
 
 Acknowledge = Callable[[ErrorCode], None]
 
@@ -44,6 +46,7 @@ class Partition:
         "_unflushed",
         "_unseen_bytes",
         "disk_failed",
+        "is_written_at_once",
         "isr",
         "leader",
         "leader_epoch",
@@ -51,7 +54,6 @@ class Partition:
         "log",
         "partition_epoch",
         "replicas",
-        "takes_plain_batches",
         "topic_id",
         "topic_partition",
         "watchers",
@@ -75,9 +77,9 @@ class Partition:
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
         self.watchers: dict[Watcher, int] = {}  # with their marks
-        # Writing is all that an acknowledgement waits for, and the batches may be judged by
-        # log/plain_batch.py: kept up to date by `_changed`.
-        self.takes_plain_batches = False
+        # Writing is all that an acknowledgement waits for, whatever `acks` is: kept up to date
+        # by `_changed`.
+        self.is_written_at_once = False
         self._node_id = node_id
         self.disk_failed = disk_failed
         self._offline = False
@@ -163,9 +165,13 @@ class Partition:
         needs_all: bool = False,
         transaction_version: int = 0,
         guard: VerificationGuard | None = None,
+        now: Instant | None = None,
+        first: BatchHeader | None = None,
     ) -> AppendInfo:
-        """Append as leader. Follow with `when_durable` or `when_committed` to acknowledge."""
-        if needs_all and len(self.isr) < self.min_insync_replicas:
+        """Append as leader. Unless `is_written_at_once`, follow with `when_durable` or
+        `when_committed` to acknowledge. `now` and `first`: see PartitionLog."""
+        at_once = self.is_written_at_once
+        if needs_all and not at_once and len(self.isr) < self.min_insync_replicas:
             raise Refused(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
                 f"The size of the current ISR {list(self.isr)} is insufficient to satisfy the "
@@ -174,34 +180,17 @@ class Partition:
             )
         log = self.log
         info = log.append_as_leader(
-            records,
-            leader_epoch=self.leader_epoch,
-            origin=origin,
-            transaction_version=transaction_version,
-            guard=guard,
+            records, self.leader_epoch, origin, transaction_version, guard, now, first
         )
-        if not info.is_duplicate:
-            self._unseen_bytes += len(records)
-        self._count_appended()
-        return info
-
-    def append_plain(
-        self, batch: memoryview, now: Instant, *, may_be_transactional: bool = False
-    ) -> int | None:
-        """One batch of the plain kind, acknowledged as soon as it is written whatever `acks`
-        is: the offset it got. None, and nothing is appended, where `append` has more to do.
-        `may_be_transactional`: the request names a transaction."""
-        if not self.takes_plain_batches:
-            return None
-        log = self.log
-        base_offset = log.append_plain(
-            batch, self.leader_epoch, now, may_be_transactional=may_be_transactional
-        )
-        if base_offset is not None:
-            log.advance_high_watermark(log.log_end_offset)
+        if not at_once:
+            if not info.is_duplicate:
+                self._unseen_bytes += len(records)
+            self._count_appended()
+        elif not info.is_duplicate:
+            log.advance_high_watermark(info.last_offset + 1)
             if self.watchers:
-                self._wake(len(batch))
-        return base_offset
+                self._wake(len(records))
+        return info
 
     def when_committed(self, end_offset: int, then: Acknowledge) -> None:
         """acks=all: `then` once every in-sync replica has everything below `end_offset`."""
@@ -245,12 +234,11 @@ class Partition:
 
     def _changed(self) -> None:
         """The role, the log or its settings."""
-        self.takes_plain_batches = (
+        self.is_written_at_once = (
             self.is_leader
-            and not self.is_internal
             and self.isr == (self._node_id,)
             and self.min_insync_replicas == 1
-            and self.log.config.takes_plain_batches
+            and self.log.config.flush_messages == FOREVER_MS
         )
 
     # --- the high watermark ---

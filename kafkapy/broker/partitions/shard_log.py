@@ -7,7 +7,7 @@ from kafkapy.coordinator.shards import Shards
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.log.append import Origin
 from kafkapy.log.producers.guards import VerificationGuard
-from kafkapy.protocol.batch import read_header
+from kafkapy.protocol.batch import BatchHeader, read_header
 from kafkapy.runtime.record_log import Committed
 
 
@@ -39,13 +39,15 @@ class PartitionShardLog:
 
     def append(self, batch: bytes, *, transaction_version: int = 0) -> int:
         self._partition.check_leader()
+        first = read_header(batch)
         try:
             info = self._partition.append(
                 memoryview(batch),
                 origin=Origin.COORDINATOR,
                 needs_all=True,
                 transaction_version=transaction_version,
-                guard=self._guard(batch),
+                guard=self._guard(first),
+                first=first,
             )
         except DiskFailed as failed:
             # The directory goes offline, and the leadership of what was in it with it.
@@ -53,10 +55,9 @@ class PartitionShardLog:
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR) from failed
         return info.last_offset + 1
 
-    def _guard(self, batch: bytes) -> VerificationGuard | None:
+    def _guard(self, header: BatchHeader) -> VerificationGuard | None:
         """Offsets in a transaction come here once their transaction was verified: the guard
         is the one standing, and gone if a marker came in between (KIP-890)."""
-        header = read_header(batch)
         if not header.is_transactional or header.is_control:
             return None
         entry = self._partition.log.producers.verifications.get(header.producer_id)

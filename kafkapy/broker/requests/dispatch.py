@@ -12,7 +12,7 @@ from traceback import format_exc
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
-from kafkapy.broker.produce.lanes import learn
+from kafkapy.broker.produce.frame_cache import remember
 from kafkapy.broker.requests.apis import Api, find_api
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
 from kafkapy.core.errors import ErrorCode, Refused
@@ -32,8 +32,8 @@ _PRODUCE: Final = ApiKey.PRODUCE.value
 def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
     """Decode one request (without its size prefix) and hand it to its handler."""
     broker = node.broker
-    if request[1] == _PRODUCE and peer.lanes is not None and broker is not None:
-        served = peer.lanes.serve(broker, request)
+    if request[1] == _PRODUCE and peer.frames is not None and broker is not None:
+        served = peer.frames.serve(broker, request)
         if served is not None:
             return served
     header, body_at = read_request_header(request)
@@ -55,7 +55,7 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], 
     if header.api_key == ApiKey.PRODUCE:
         call.body = decode_produce_request(header.api_version, body)
         if broker is not None:
-            learn(broker, request, body_at, call)
+            remember(broker, request, body_at, call)
     elif header.api_key == ApiKey.FETCH and not peer.is_controller_listener:
         call.body = decode_fetch_request(header.api_version, body)
     else:

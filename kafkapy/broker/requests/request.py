@@ -19,7 +19,7 @@ from kafkapy.core.seams import FileSlice
 from kafkapy.core.time import Instant
 
 if TYPE_CHECKING:
-    from kafkapy.broker.produce.lanes import ProduceLanes
+    from kafkapy.broker.produce.frame_cache import FrameCache
 
 Part = bytes | FileSlice
 
@@ -80,8 +80,8 @@ class Peer:
     software_version: str = NO_CLIENT
     is_controller_listener: bool = False
     on_close: list[Callable[[], None]] = field(default_factory=list)
-    # What Produce has seen of this connection (broker/produce/lanes.py); None before the first.
-    lanes: "ProduceLanes | None" = None
+    # The Produce frames that this connection repeats, once there are any.
+    frames: "FrameCache | None" = None
 
 
 # Of a request. A handler names kio's class for the newest version that is served; fields that

@@ -225,10 +225,10 @@ class LogDirectory:
             self.cleaner.added(topic_partition, first_dirty_offset)
 
     def _watch(self, log: PartitionLog) -> None:
-        log.on_disk_failed = self.report
-        log.on_recovery_point_lowered = self.recovery_points.write_now
-        log.on_replacing = self.recovery_points.write_now
-        log.on_truncated = lambda: self.cleaner.truncated(
+        log.events.on_disk_failed = self.report
+        log.events.on_recovery_point_lowered = self.recovery_points.write_now
+        log.events.on_replacing = self.recovery_points.write_now
+        log.events.on_truncated = lambda: self.cleaner.truncated(
             log.topic_partition, log.segments.active.base_offset
         )
 

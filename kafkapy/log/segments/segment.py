@@ -14,7 +14,6 @@ segments form a log, is not decided here. formats/log 6 to 9.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from struct import Struct
 from typing import Final
 
 from kafkapy.core.errors import Corrupt
@@ -40,10 +39,16 @@ from kafkapy.log.segments.transaction_index import (
     decode_entries,
     encode_entry,
 )
-from kafkapy.protocol.batch import HEADER_SIZE, LOG_OVERHEAD, BatchHeader, batches, read_header
+from kafkapy.protocol.batch import (
+    EXTENT_SIZE,
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    BatchHeader,
+    batches,
+    extent_at,
+    read_header,
+)
 
-# base offset, length, (epoch, magic, crc, attributes), last offset delta
-_PEEK: Final = Struct(">qi11xi")
 # Small batches come a dozen to the index interval (4096): one read finds most of them.
 _SCAN_BYTES: Final = 8192
 _WALK_BYTES: Final = 1024 * 1024
@@ -156,16 +161,6 @@ class Segment:
             self.note(header, position, index_interval_bytes)
             position += header.length + LOG_OVERHEAD
         self.size = position
-        self.is_modified = True
-
-    def append_one(
-        self, parts: Sequence[Bytes], header: BatchHeader, index_interval_bytes: int
-    ) -> None:
-        """As `append`, for one batch."""
-        (self._file or self.file).append(parts)
-        size = self.size
-        self.note(header, size, index_interval_bytes)
-        self.size = size + header.length + LOG_OVERHEAD
         self.is_modified = True
 
     def note(self, header: BatchHeader, position: int, index_interval_bytes: int) -> None:
@@ -295,9 +290,9 @@ class Segment:
         file, end = self._file or self.file, self.size
         while position < end:
             chunk = file.read(position, _SCAN_BYTES)
-            at, last = 0, len(chunk) - _PEEK.size
+            at, last = 0, len(chunk) - EXTENT_SIZE
             while at <= last:
-                base_offset, length, last_offset_delta = _PEEK.unpack_from(chunk, at)
+                base_offset, length, last_offset_delta = extent_at(chunk, at)
                 if base_offset + last_offset_delta >= offset:
                     return position + at, base_offset
                 if length < HEADER_SIZE - LOG_OVERHEAD:

@@ -8,7 +8,7 @@ from kafkapy.core.time import Instant
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.segments.rolling import NO_ROOM, room_in, should_roll
-from kafkapy.protocol.batch import read_header
+from kafkapy.protocol.batch import read_first, read_header
 from tests.log.support import Home, append, batch
 
 EPOCH = 0
@@ -32,40 +32,43 @@ def bases(log: PartitionLog) -> list[int]:
     return [segment.base_offset for segment in log.segments]
 
 
+def append_first(log: PartitionLog, one: memoryview) -> None:
+    log.append_as_leader(one, leader_epoch=EPOCH, first=read_first(one))
+
+
 @settings(max_examples=200, deadline=None)
 @given(config=configs, sent=batches_sent)
-def test_the_short_way_rolls_where_the_long_way_does(
-    config: LogConfig, sent: list[tuple[int, int]]
-) -> None:
-    long, short = Home().open(config), Home().open(config)
+def test_a_log_rolls_where_the_rule_says(config: LogConfig, sent: list[tuple[int, int]]) -> None:
+    log, asked = Home().open(config), Home().open(config)
     timestamp = 1000
     for size, more in sent:
         timestamp += more
         one = batch(size=size, timestamp=timestamp)
         if len(one) > config.segment_bytes:
             continue
-        long.append_as_leader(one, leader_epoch=EPOCH)
-        if short.append_plain(one, EPOCH, Instant(timestamp)) is None:
-            short.append_as_leader(one, leader_epoch=EPOCH)
-        assert bases(short) == bases(long)
+        append_first(log, one)
+        asked._appender._room = NO_ROOM
+        append_first(asked, one)
+        assert bases(log) == bases(asked)
 
 
 def test_a_segment_with_room_is_not_asked_about_each_batch() -> None:
     log = Home().open()
     append(log)
-    assert log.append_plain(batch(), EPOCH, Instant(1000)) is not None
-    room = log._room
+    append_first(log, batch())
+    room = log._appender._room
     assert room is not NO_ROOM
-    assert log.append_plain(batch(), EPOCH, Instant(1000)) is not None
-    assert log._room is room
+    append_first(log, batch())
+    assert log._appender._room is room
 
 
 def test_the_room_of_other_settings_is_not_believed() -> None:
     log = Home().open()
     append(log)
-    assert log.append_plain(batch(), EPOCH, Instant(1000)) is not None
+    append_first(log, batch())
     log.config = LogConfig(segment_bytes=log.segments.active.size + 10)
-    assert log.append_plain(batch(), EPOCH, Instant(1000)) is None
+    append_first(log, batch())
+    assert len(bases(log)) == 2
 
 
 def test_there_is_no_room_behind_the_largest_relative_offset() -> None:

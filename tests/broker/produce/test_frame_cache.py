@@ -1,4 +1,4 @@
-"""A Produce through a lane leaves the same answer and the same log as the long way."""
+"""A Produce whose frame is known leaves the same answer and the same log as any other."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,14 +6,16 @@ from uuid import UUID
 
 import pytest
 
-from kafkapy.broker.produce.lanes import MOST_LANES, Lane, ProduceLanes
+from kafkapy.broker.produce.frame_cache import MOST_FRAMES, FrameCache, KnownFrame
 from kafkapy.broker.requests.dispatch import dispatch
 from kafkapy.broker.requests.request import Answer, Encoded, Later, Peer
 from kafkapy.core.errors import ErrorCode
+from kafkapy.log.partition_log import PartitionLog
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import Codec, NewRecord, batches, build_batch, records
+from kafkapy.protocol.batch import STAMP_SIZE, Codec, NewRecord, batches, build_batch, records
 from kafkapy.protocol.framing import request_head
 from kafkapy.protocol.messages import decode_response, encode_request
+from kafkapy.protocol.produce_request import ProduceRequestView
 from kafkapy.sim.world.world import World
 
 VERSIONS = range(9, 14)
@@ -112,12 +114,12 @@ def offset_of(answer: Answer, version: int) -> tuple[int, int]:
     return int(found.error_code), found.base_offset
 
 
-def served_by_lane(kit: Kit, request: bytes, connection: Peer) -> bool:
+def served_by_cache(kit: Kit, request: bytes, connection: Peer) -> bool:
     assert kit.world.node is not None
-    lanes = connection.lanes
+    frames = connection.frames
     return (
-        lanes is not None
-        and lanes.serve(kit.world.broker, memoryview(request).toreadonly()) is not None
+        frames is not None
+        and frames.serve(kit.world.broker, memoryview(request).toreadonly()) is not None
     )
 
 
@@ -143,16 +145,16 @@ def test_the_answer_is_the_long_ways_but_for_the_offset(kit: Kit, version: int, 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("acks", [1, -1])
-def test_the_second_request_goes_through_a_lane(kit: Kit, version: int, acks: int) -> None:
+def test_the_second_request_is_known(kit: Kit, version: int, acks: int) -> None:
     busy = peer()
     request = kit.request(kit.batch(), version, acks=acks)
-    assert not served_by_lane(kit, request, busy)
+    assert not served_by_cache(kit, request, busy)
     kit.send(request, busy)
-    assert served_by_lane(kit, request, busy)
+    assert served_by_cache(kit, request, busy)
     assert kit.log_end() == 4
 
 
-def test_records_through_a_lane_are_read_back_as_sent(kit: Kit) -> None:
+def test_records_in_known_frames_are_read_back_as_sent(kit: Kit) -> None:
     busy = peer()
     for codec in Codec:
         kit.send(kit.request(kit.batch(b"%d" % codec, codec=codec), 12), busy)
@@ -184,7 +186,7 @@ def test_records_through_a_lane_are_read_back_as_sent(kit: Kit) -> None:
     ]
 
 
-def test_an_idempotent_producer_keeps_its_order_in_a_lane(kit: Kit) -> None:
+def test_an_idempotent_producer_keeps_its_order_in_known_frames(kit: Kit) -> None:
     busy = peer()
     codes = []
     for sequence in (0, 2, 4, 4, 2, 9, 6):
@@ -213,11 +215,11 @@ class Transactions:
         self.producer_id, self.epoch = int(answer.producer_id), int(answer.producer_epoch)
 
     def send(self, sequence: int, *, epoch: int | None = None) -> tuple[bool, int]:
-        """Whether a lane served it, and the error."""
+        """Whether the cache served it, and the error."""
         request = self.request(sequence, self.epoch if epoch is None else epoch)
-        lanes = self.connection.lanes
+        frames = self.connection.frames
         view = memoryview(request).toreadonly()
-        served = None if lanes is None else lanes.serve(self.kit.world.broker, view)
+        served = None if frames is None else frames.serve(self.kit.world.broker, view)
         if served is not None:
             return True, offset_of(served[1], 12)[0]
         answer = self.kit.send(request, self.connection)
@@ -250,7 +252,7 @@ class Transactions:
         self.epoch = int(answer.producer_epoch)
 
 
-def test_a_transaction_begins_outside_of_its_lane_and_goes_on_in_it(kit: Kit) -> None:
+def test_a_transaction_begins_outside_of_the_cache_and_goes_on_in_it(kit: Kit) -> None:
     mine = Transactions(kit)
     for _ in range(2):
         assert [mine.send(sequence) for sequence in (0, 2, 4)] == [
@@ -262,7 +264,7 @@ def test_a_transaction_begins_outside_of_its_lane_and_goes_on_in_it(kit: Kit) ->
     assert kit.log_end() == 2 * (3 * 2 + 1)
 
 
-def test_a_zombie_is_refused_though_its_lane_is_known(kit: Kit) -> None:
+def test_a_zombie_is_refused_though_its_frame_is_known(kit: Kit) -> None:
     mine = Transactions(kit)
     first = mine.epoch
     mine.send(0)
@@ -272,11 +274,11 @@ def test_a_zombie_is_refused_though_its_lane_is_known(kit: Kit) -> None:
 
 
 def test_a_request_that_names_no_transaction_cannot_add_to_one(kit: Kit) -> None:
-    """The lane of the producer's plain requests is known, and the transaction is open."""
+    """The frame of the producer's plain requests is known, and the transaction is open."""
     mine = Transactions(kit)
     plainly = kit.request(kit.batch(), 12)
     kit.send(plainly, mine.connection)
-    assert served_by_lane(kit, plainly, mine.connection)
+    assert served_by_cache(kit, plainly, mine.connection)
     mine.send(0)
     answer = kit.send(mine.request(2, mine.epoch, transactional_id=None), mine.connection)
     assert offset_of(answer, 12)[0] == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -292,7 +294,7 @@ def test_what_is_wrong_is_refused_as_ever(kit: Kit) -> None:
     assert kit.log_end() == 2
 
 
-def test_partitions_have_lanes_of_their_own(kit: Kit) -> None:
+def test_partitions_have_frames_of_their_own(kit: Kit) -> None:
     busy = peer()
     for _ in range(3):
         for index in (0, 1):
@@ -300,7 +302,7 @@ def test_partitions_have_lanes_of_their_own(kit: Kit) -> None:
     assert (kit.log_end(index=0), kit.log_end(index=1)) == (6, 6)
 
 
-def test_another_topic_of_the_same_name_is_never_written_to_by_an_old_lane(kit: Kit) -> None:
+def test_another_topic_of_the_same_name_is_never_written_to_by_an_old_frame(kit: Kit) -> None:
     busy = peer()
     kit.send(kit.request(kit.batch(), 12), busy)
     kit.world.ask(ApiKey.DELETE_TOPICS, {"topics": [{"name": "orders"}], "timeout": 1000})
@@ -322,18 +324,118 @@ def test_another_topic_of_the_same_name_is_never_written_to_by_an_old_lane(kit: 
     assert code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     kit.create("orders")
     assert offset_of(kit.send(request, busy), 12) == (0, 0)
-    assert served_by_lane(kit, request, busy)
+    assert served_by_cache(kit, request, busy)
 
 
+def resolved(kit: Kit, answer: Answer) -> bytes:
+    if isinstance(answer, Later):
+        later = answer
+        assert kit.world.clock.run_until(lambda: later.is_resolved, 5000)
+        answer = later.answer
+    assert isinstance(answer, Encoded), answer
+    return b"".join(bytes(part) for part in answer.parts)  # type: ignore[arg-type]  # no slices
+
+
+@pytest.mark.parametrize("acks", [1, -1])
 @pytest.mark.parametrize(
-    "configs", [{"flush.messages": "1"}, {"cleanup.policy": "compact"}, {"compression.type": "lz4"}]
+    "configs",
+    [
+        {"flush.messages": "1"},
+        {"cleanup.policy": "compact"},
+        {"compression.type": "lz4"},
+        {"message.timestamp.type": "LogAppendTime"},
+        {"message.timestamp.before.max.ms": "1000"},
+    ],
+    ids=lambda configs: next(iter(configs)),
 )
-def test_a_topic_that_asks_for_more_has_no_lanes(kit: Kit, configs: dict[str, str]) -> None:
+def test_a_topic_that_asks_for_more_gets_it_from_known_frames_too(
+    kit: Kit, configs: dict[str, str], acks: int
+) -> None:
     kit.create("careful", **configs)
+    node = kit.world.broker
     busy = peer()
-    request = kit.request(kit.batch(), 12, topic="careful")
+    request = kit.request(kit.batch(), 12, topic="careful", acks=acks)
+    resolved(kit, kit.send(request, busy))
+    assert busy.frames is not None
+    served = busy.frames.serve(node, memoryview(request).toreadonly())
+    assert served is not None
+    second = resolved(kit, served[1])
+    third = resolved(kit, kit.send(request, peer()))
+    assert second.replace(_offset(2), _offset(4), 1) == third
+    partition = node.partitions.get("careful", 0)
+    assert partition is not None
+    data = _read(partition.log)
+    assert [header.base_offset for _, header in batches(data)] == [0, 2, 4]
+    whole = [data[at + STAMP_SIZE : at + header.size] for at, header in batches(data)]
+    assert whole[0] == whole[1] == whole[2]
+
+
+def _read(log: PartitionLog) -> bytes:
+    found = log.read(0, 1 << 20, upper=log.log_end_offset)
+    return b"".join(one.read() for one in found.slices)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("acks", [1, -1])
+@pytest.mark.parametrize(
+    "kind", ["crc", "large", "late", "sequence", "two", "cut off", "short", "old", "future format"]
+)
+def test_what_is_refused_is_refused_in_the_same_words(
+    kit: Kit, kind: str, acks: int, version: int
+) -> None:
+    busy = peer()
+    good = kit.batch()
+    kit.send(kit.request(good, version, acks=acks), busy)
+    now = kit.world.clock.now()
+    broken = bytearray(good)
+    if kind == "crc":
+        broken[-1] ^= 1
+    elif kind == "large":
+        broken = bytearray(kit.batch(bytes(1 << 20)))
+    elif kind == "late":
+        broken = bytearray(build_batch([NewRecord(b"k", b"v", now + 7_200_000)]))
+    elif kind == "sequence":
+        kit.send(
+            kit.request(kit.batch(producer_id=5, producer_epoch=0, base_sequence=0), version), busy
+        )
+        broken = bytearray(kit.batch(producer_id=5, producer_epoch=0, base_sequence=99))
+    elif kind == "two":
+        broken += good
+    elif kind == "cut off":
+        del broken[-1]
+    elif kind == "short":
+        broken[8:12] = (13).to_bytes(4)
+    elif kind == "old":
+        broken[16] = 1
+    else:
+        broken[16] = 3
+    end = kit.log_end()
+    request = kit.request(bytes(broken), version, acks=acks)
+    known, anew = resolved(kit, kit.send(request, busy)), resolved(kit, kit.send(request, peer()))
+    assert known == anew
+    assert offset_of(Encoded((known,)), version)[0] != ErrorCode.NONE
+    assert kit.log_end() == end
+    assert served_by_cache(kit, request, busy) == (kind not in ("short", "old", "future format"))
+
+
+def test_a_node_that_leads_no_more_says_so(kit: Kit) -> None:
+    node = kit.world.broker
+    busy = peer()
+    request = kit.request(kit.batch(), 12)
     kit.send(request, busy)
-    assert not served_by_lane(kit, request, busy)
+    partition = node.partitions.get("orders", 0)
+    assert partition is not None
+    partition.go_offline()
+    assert not served_by_cache(kit, request, busy)
+    assert offset_of(kit.send(request, busy), 12) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+
+
+def test_an_acks_that_there_is_not_is_refused_again_and_again(kit: Kit) -> None:
+    busy = peer()
+    request = kit.request(kit.batch(), 12, acks=5)
+    for _ in range(2):
+        code, _offset = offset_of(kit.send(request, busy), 12)
+        assert code == ErrorCode.INVALID_REQUIRED_ACKS
 
 
 def test_no_other_api_is_taken_for_a_produce(kit: Kit) -> None:
@@ -341,14 +443,15 @@ def test_no_other_api_is_taken_for_a_produce(kit: Kit) -> None:
     request = bytearray(kit.request(kit.batch(), 12))
     kit.send(bytes(request), busy)
     request[0] = 1
-    assert not served_by_lane(kit, bytes(request), busy)
+    assert not served_by_cache(kit, bytes(request), busy)
     assert kit.log_end() == 2
 
 
-def test_the_lanes_of_a_connection_are_bounded(kit: Kit) -> None:
+def test_what_is_remembered_of_a_connection_is_bounded(kit: Kit) -> None:
     partition = kit.world.broker.partitions.get("orders", 0)
     assert partition is not None
-    lanes = ProduceLanes(peer())
-    for number in range(10 * MOST_LANES):
-        lanes.add(12, b"%d" % number, Lane(12, partition, "orders", None))
-    assert len(lanes._lanes) <= MOST_LANES
+    frames = FrameCache(peer())
+    body = ProduceRequestView(None, 1, 1000, [("orders", None, [])])
+    for number in range(10 * MOST_FRAMES):
+        frames.add(12, b"%d" % number, KnownFrame(12, "busy", body, partition))
+    assert len(frames._frames) <= MOST_FRAMES

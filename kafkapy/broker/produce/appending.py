@@ -1,0 +1,201 @@
+"""The rows of one Produce's answer, and the acknowledgements it still waits for: usually none.
+
+Per partition: find it, append, and acknowledge as `acks` asks: 0 no response, 1 when this node
+has it, -1 when every in-sync replica has it.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Resolved
+from kafkapy.broker.transactions.verification import Verified
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.time import Instant
+from kafkapy.core.time import later as after
+from kafkapy.log.append import AppendInfo, NotOneBatch, RecordsRefused
+from kafkapy.protocol.batch import CODEC_MASK, BatchHeader, Codec
+from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node.broker_role import BrokerRole
+
+ALL: Final = -1
+NONE: Final = 0
+# Only Kafka's own admin client may write to internal topics (kafka-console tools do).
+_ADMIN_CLIENT_ID: Final = "__admin_client"
+_FIRST_WITH_ZSTD: Final = 7
+_ZSTD: Final = Codec.ZSTD.value
+# Refusals that Kafka makes before it looks at the log, or that it tells nothing more about.
+_START_UNTOLD: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+    }
+)
+
+
+class Appending:
+    """One request on its way into the logs. `now` is the time of its appends."""
+
+    __slots__ = ("_acks", "_call", "_later", "_node", "_now", "_rows", "_timer", "_topics")
+
+    def __init__(self, node: "BrokerRole", call: Call[Any], now: Instant) -> None:
+        self._topics: list[tuple[str | None, UUID | None, list[ProducedPartition]]] = []
+        self._rows: list[ProducedPartition] = []
+        self._node = node
+        self._call = call
+        self._now = now
+        self._later: Later | None = None
+        self._timer: Any = None
+        self._acks: dict[int, tuple[Partition, Any]] = {}
+
+    def begin_topic(self, name: str | None, topic_id: UUID | None) -> None:
+        """What comes now is of that topic."""
+        self._rows = []
+        self._topics.append((name, topic_id, self._rows))
+
+    def append(
+        self,
+        index: int,
+        records: memoryview | bytes | None,
+        first: BatchHeader | None,
+        verified: Verified,
+    ) -> None:
+        """Append to one partition; its row is filled now, or when it is acknowledged. `first` is
+        what has been read of the records."""
+        node, call = self._node, self._call
+        if isinstance(verified, Refused):
+            self._rows.append(refused_row(index, verified.code, message=verified.message))
+            return
+        name, topic_id, _ = self._topics[-1]
+        partition: Partition | None = None
+        try:
+            partition = node.partitions.hosted(name, topic_id, index)
+            if partition.is_internal and call.client_id != _ADMIN_CLIENT_ID:
+                raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
+            if records is None or not len(records):
+                raise NotOneBatch("the partition has no record batch")
+            if (
+                call.version < _FIRST_WITH_ZSTD
+                and first is not None
+                and first.attributes & CODEC_MASK == _ZSTD
+            ):
+                raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+            partition.check_leader()
+            info = partition.append(
+                memoryview(records),
+                needs_all=call.body.acks == ALL,
+                guard=verified,
+                now=self._now,
+                first=first,
+            )
+        except (Refused, DiskFailed) as failed:
+            self.failed(index, partition, failed)
+        else:
+            self.appended(index, partition, info)
+
+    def appended(self, index: int, partition: Partition, info: AppendInfo) -> None:
+        """It is in the log, and acknowledged now or later."""
+        rows = self._rows
+        rows.append(
+            ProducedPartition(
+                index,
+                ErrorCode.NONE,
+                info.first_offset,
+                info.log_append_time_ms,
+                info.log_start_offset,
+            )
+        )
+        if partition.is_written_at_once or self._call.body.acks == NONE:
+            return
+        when = partition.when_committed if self._call.body.acks == ALL else partition.when_durable
+        ticket = len(self._acks)
+        then = partial(self._acknowledged, ticket, rows, len(rows) - 1)
+        self._acks[ticket] = (partition, then)
+        when(info.last_offset + 1, then)
+
+    def failed(self, index: int, partition: Partition | None, failed: Refused | DiskFailed) -> None:
+        """Nothing of it is in the log."""
+        rows = self._rows
+        if isinstance(failed, DiskFailed):
+            self._node.directory_failed(failed)
+            rows.append(refused_row(index, ErrorCode.KAFKA_STORAGE_ERROR))
+            return
+        code = failed.code
+        if isinstance(failed, NotOneBatch):
+            rows.append(refused_row(index, code))
+            return
+        start = -1
+        if partition is not None and code not in _START_UNTOLD:
+            start = partition.log.log_start_offset
+        if isinstance(failed, RecordsRefused):
+            rows.append(refused_row(index, code, start, failed.record_errors, failed.message))
+        else:
+            rows.append(refused_row(index, code, start, leader=self._leader_hint(index, code)))
+
+    def _leader_hint(self, index: int, code: ErrorCode) -> tuple[int, int] | None:
+        """v10+ (KIP-951): whoever asked the wrong node is told the right one."""
+        if code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            return None
+        name, topic_id, _ = self._topics[-1]
+        return self._node.partitions.current_leader(name, topic_id, index)
+
+    def _acknowledged(
+        self, ticket: int, rows: list[ProducedPartition], at: int, code: ErrorCode
+    ) -> None:
+        if self._acks.pop(ticket, None) is None:
+            return
+        if code:
+            rows[at] = rows[at]._replace(error_code=code, base_offset=-1)
+        if not self._acks and self._later is not None:
+            self._timer.cancel()
+            self._later.resolve(answer_of(self._call, self._topics))
+
+    def answer(self) -> Answer:
+        """Once all partitions had their turn."""
+        if not self._acks:
+            return answer_of(self._call, self._topics)
+        self._later = Later()
+        deadline = after(self._call.received, self._call.body.timeout_ms)
+        self._timer = self._node.clock.call_at(deadline, self._time_is_up)
+        return self._later
+
+    def _time_is_up(self) -> None:
+        """What is not acknowledged by now times out; the records stay in the log."""
+        for partition, then in list(self._acks.values()):
+            partition.forget_ack(then)
+            then(ErrorCode.REQUEST_TIMED_OUT)
+
+
+def answer_of(
+    call: Call[Any], topics: Sequence[tuple[str | None, UUID | None, Sequence[ProducedPartition]]]
+) -> Resolved:
+    if call.body.acks == NONE:
+        failed = [row for _, _, rows in topics for row in rows if row.error_code]
+        if failed:
+            # The producer asked for no answer: closing is all Kafka has to tell it by.
+            code = ErrorCode(failed[0].error_code).name
+            return Hangup(f"Produce with acks=0 failed with {code} and has no response to say so")
+        return None
+    return Encoded((pack_produce_response(call.version, call.correlation_id, topics),))
+
+
+def refused_row(
+    index: int,
+    code: ErrorCode,
+    log_start_offset: int = -1,
+    record_errors: Sequence[tuple[int, str | None]] = (),
+    message: str | None = None,
+    leader: tuple[int, int] | None = None,
+) -> ProducedPartition:
+    """A sentence only where Kafka says one: about single records, and about transactions."""
+    return ProducedPartition(index, code, -1, -1, log_start_offset, record_errors, message, leader)

@@ -1,0 +1,219 @@
+"""The one way into a log.
+
+    bytes --parsed once--> header --verdict--> Accepted --plan--> segment --commit--> AppendInfo
+                                        \\                \\
+                                         Refused          a duplicate: answered, not appended
+
+Whose bytes they are decides the verdict, and nothing else: a leader's clients and coordinators
+(`validation`, and `plain_batch` for what is nearly always sent), or the leader whom a follower
+asks (`accept_from_leader`). The plan changes nothing but perhaps the active segment: what its
+producer may not write is refused, or was written before; what does not fit begins a new segment.
+The commit begins with the one write that may fail, and leaves everything as it was if it does.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.core.seams import Bytes
+from kafkapy.core.time import Instant
+from kafkapy.log.append import NO_TIMESTAMP, AppendInfo, Origin
+from kafkapy.log.config import FOREVER_MS
+from kafkapy.log.flushing import Flushing
+from kafkapy.log.history import History
+from kafkapy.log.leader_epochs import LeaderEpochs
+from kafkapy.log.offsets import Offsets
+from kafkapy.log.plain_batch import stamp_if_plain
+from kafkapy.log.producers.guards import VerificationGuard
+from kafkapy.log.producers.producer_state import BatchMetadata, ProducerStates
+from kafkapy.log.segments.rolling import NO_ROOM, room_in, should_roll
+from kafkapy.log.segments.segment import Segment
+from kafkapy.log.segments.transaction_index import AbortedTransaction
+from kafkapy.log.storage import Storage
+from kafkapy.log.validation import accept_from_leader, validate
+from kafkapy.protocol.batch import LOG_OVERHEAD, STAMP_SIZE, BatchHeader, stamp_of
+from kafkapy.protocol.control_records import read_marker
+
+_CLIENT: Final = Origin.CLIENT
+_new_tuple: Final = tuple.__new__
+
+
+class Appender:
+    """Of one log."""
+
+    __slots__ = (
+        "_epochs",
+        "_flushing",
+        "_history",
+        "_knows_plain",
+        "_offsets",
+        "_producers",
+        "_room",
+        "_storage",
+    )
+
+    def __init__(
+        self, storage: Storage, offsets: Offsets, history: History, flushing: Flushing
+    ) -> None:
+        self._storage = storage
+        self._offsets = offsets
+        self._history = history
+        self._flushing = flushing
+        # The history's, once an append has needed them.
+        self._epochs: LeaderEpochs | None = None
+        self._producers: ProducerStates | None = None
+        self._room = NO_ROOM
+        self._knows_plain = False
+        self.configured()
+
+    def configured(self) -> None:
+        """The log has (other) settings."""
+        self._knows_plain = self._storage.config.asks_nothing_of_records
+
+    def append_as_leader(
+        self,
+        records: memoryview,
+        leader_epoch: int,
+        origin: Origin,
+        transaction_version: int,
+        guard: VerificationGuard | None,
+        now: Instant,
+        first: BatchHeader | None,
+    ) -> AppendInfo:
+        config, offsets = self._storage.config, self._offsets
+        base_offset = offsets.log_end
+        plain = None
+        if first is not None and self._knows_plain and origin is _CLIENT:
+            plain = stamp_if_plain(records, first, config, now, base_offset, leader_epoch)
+        parts: Sequence[Bytes]
+        headers: Sequence[BatchHeader]
+        if plain is not None:
+            parts, headers = (stamp_of(plain), records[STAMP_SIZE:]), (plain,)
+            size, log_append_time_ms = len(records), NO_TIMESTAMP
+        else:
+            parts, headers, size, log_append_time_ms = validate(
+                records,
+                config,
+                origin=origin,
+                now=now,
+                base_offset=base_offset,
+                leader_epoch=leader_epoch,
+                first=first,
+            )
+        if size > config.segment_bytes:
+            raise Refused(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"{size} bytes of records where segment.bytes is {config.segment_bytes}",
+            )
+        at = 0
+        for header in headers:
+            if header.producer_id >= 0:
+                batch = parts[at : at + 2]
+                duplicate = self._check_producer(header, batch, origin, transaction_version, guard)
+                if duplicate is not None:
+                    return AppendInfo(
+                        duplicate.first_offset,
+                        duplicate.last_offset,
+                        duplicate.timestamp,
+                        offsets.log_start,
+                        True,
+                    )
+            at += 2
+        next_offset = self._commit(parts, headers, size, now)
+        fields = (base_offset, next_offset - 1, log_append_time_ms, offsets.log_start, False)
+        info: AppendInfo = _new_tuple(AppendInfo, fields)
+        return info
+
+    def append_as_follower(
+        self, records: memoryview, topic_partition: TopicPartition, now: Instant
+    ) -> AppendInfo:
+        offsets = self._offsets
+        first_offset = offsets.log_end
+        accepted = accept_from_leader(records, first_offset, topic_partition)
+        if accepted is not None:
+            first_offset = accepted.headers[0].base_offset
+            self._commit(accepted.parts, accepted.headers, accepted.size, now)
+        fields = (first_offset, offsets.log_end - 1, NO_TIMESTAMP, offsets.log_start, False)
+        info: AppendInfo = _new_tuple(AppendInfo, fields)
+        return info
+
+    def _check_producer(
+        self,
+        header: BatchHeader,
+        batch: Sequence[Bytes],
+        origin: Origin,
+        transaction_version: int,
+        guard: VerificationGuard | None,
+    ) -> BatchMetadata | None:
+        producers = self._history.producers
+        marker = read_marker(b"".join(batch)) if header.is_control else None
+        return producers.check(
+            header, origin, marker=marker, transaction_version=transaction_version, guard=guard
+        )
+
+    def _commit(
+        self, parts: Sequence[Bytes], headers: Sequence[BatchHeader], size: int, now: Instant
+    ) -> int:
+        """The log's new end."""
+        storage = self._storage
+        assert not storage.is_closed, storage.directory
+        config = storage.config
+        producers, epochs = self._producers, self._epochs
+        if producers is None or epochs is None:
+            producers = self._producers = self._history.producers
+            epochs = self._epochs = self._history.epochs
+        segment = storage.segments.active
+        position = segment.size
+        last: tuple[Any, ...] = headers[-1]
+        base_offset, _, leader_epoch, _, _, _, delta, _, newest, producer_id, _, _, _ = last
+        next_offset: int = base_offset + delta + 1
+        if len(headers) > 1:
+            base_offset = headers[0].base_offset
+            newest = max([header.max_timestamp for header in headers])
+        # A cache of `should_roll`: see log/segments/rolling.py.
+        room = self._room
+        if (
+            room.segment is not segment
+            or room.config is not config
+            or position + size > room.size
+            or next_offset > room.last_offset
+            or newest > room.timestamp
+        ):
+            segment = self._segment_for(headers, size, now)
+            position = segment.size
+        segment.append(parts, headers, config.index_interval_bytes)
+        storage.positions.remember(base_offset, position)
+        self._offsets.log_end = producers.end_offset = next_offset
+        if producer_id >= 0 or leader_epoch > epochs.latest or len(headers) > 1:
+            for header in headers:
+                if header.leader_epoch > epochs.latest:
+                    epochs.assign(header.leader_epoch, header.base_offset)
+                if header.producer_id >= 0:
+                    _fold(producers, segment, header, position)
+                position += header.length + LOG_OVERHEAD
+        if config.flush_ms != FOREVER_MS:
+            self._flushing.flush_within(config.flush_ms)
+        return next_offset
+
+    def _segment_for(self, headers: Sequence[BatchHeader], size: int, now: Instant) -> Segment:
+        segment, config = self._storage.segments.active, self._storage.config
+        if should_roll(segment, config, headers, size, now):
+            return self._flushing.roll(headers[0].base_offset, now)
+        self._room = room_in(segment, config)
+        return segment
+
+
+def _fold(producers: ProducerStates, segment: Segment, header: BatchHeader, position: int) -> None:
+    """A producer's batch that is in the log now, at `position`."""
+    batch: Bytes = segment.file.read(position, header.size) if header.is_control else b""
+    completed = producers.update(header, batch)
+    if completed is not None and completed.is_aborted:
+        segment.add_aborted(
+            AbortedTransaction(
+                completed.producer_id,
+                completed.first_offset,
+                completed.last_offset,
+                completed.last_stable_offset,
+            )
+        )
