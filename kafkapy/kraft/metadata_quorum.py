@@ -123,6 +123,8 @@ class MetadataQuorum:
             settings=settings.quorum,
         )
         self.answering = Answering(self._quorum, self.log, clock, self._carry_out)
+        self._when_led: list[Callable[[], None]] = []
+        self._told_leader: int | None = None
         self._waiting: deque[tuple[int, Committed]] = deque()
         self._is_active = False
         self._is_flushing = False
@@ -183,6 +185,10 @@ class MetadataQuorum:
                     return one
         voter = self._quorum.voters.get(node_id)
         return None if voter is None else voter.address(listener)
+
+    def when_led(self, then: Callable[[], None]) -> None:
+        """`then` whenever another leader is known, for ever."""
+        self._when_led.append(then)
 
     def describe(self) -> QuorumDescription:
         """Refused(NOT_LEADER_OR_FOLLOWER) if another node leads."""
@@ -318,7 +324,15 @@ class MetadataQuorum:
             self._disk_failed(failure)
         finally:
             self._is_carrying_out = False
+        self._tell_of_leader()
         self._arm()
+
+    def _tell_of_leader(self) -> None:
+        leader_id = self._quorum.leader_id
+        if leader_id != self._told_leader:
+            self._told_leader = leader_id
+            for then in self._when_led if leader_id is not None else ():
+                then()
 
     def _do(self, effect: Effect) -> None:
         match effect:

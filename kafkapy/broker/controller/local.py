@@ -1,7 +1,7 @@
 """The way to the active controller when it is this process.
 
-Another node's controller is not reached yet: while this one does not lead the quorum,
-everybody hears NOT_CONTROLLER.
+While this one does not lead the quorum everybody hears NOT_CONTROLLER (active.py goes over the
+wire then).
 """
 
 from collections.abc import Callable
@@ -35,6 +35,10 @@ class LocalController:
         self._role = role
         self._controller = role.controller
         self._waiting: list[Callback] = []
+
+    @property
+    def is_active(self) -> bool:
+        return self._controller.is_active
 
     def when_active(self, then: Callback) -> None:
         if self._controller.is_active:

@@ -6,7 +6,13 @@ from kafkapy.broker.controller.ask import ask, code
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import Refused
-from kafkapy.kraft.controller.isr import ANY_EPOCH, AlterPartition, AlterPartitionReply, NewIsr
+from kafkapy.kraft.controller.isr import (
+    ANY_EPOCH,
+    AlterPartition,
+    AlterPartitionReply,
+    NewIsr,
+    PartitionAgreed,
+)
 from kafkapy.kraft.image.topics import RECOVERED, PartitionState
 from kafkapy.kraft.uuids import ZERO_UUID
 
@@ -61,7 +67,7 @@ def _isr(asked: "PartitionData") -> tuple[tuple[int, int], ...]:
     return tuple((broker, ANY_EPOCH) for broker in cast("PartitionDataV2", asked).new_isr)
 
 
-def _result(index: int, result: PartitionState | Refused) -> Fields:
+def _result(index: int, result: PartitionState | PartitionAgreed | Refused) -> Fields:
     if isinstance(result, Refused):
         return {
             "partition_index": index,

@@ -91,22 +91,21 @@ class NodeBase:
                 broker=image.configs(BROKER_RESOURCE, str(self.node_id)),
             )
 
+    def controller_address(self, node_id: int) -> Address | None:
+        """Where a voter or the leader of the quorum is reached, as far as is known."""
+        found = self.quorum.address_of(node_id, self.config.listening.controller_names[0])
+        return None if found is None else Address(found.host, found.port)
+
     def _transport(self) -> RaftTransport:
         """How the quorum reaches other controllers."""
-        listener = self.config.listening.controller_names[0]
-
-        def address_of(node_id: int) -> Address | None:
-            found = self.quorum.address_of(node_id, listener)
-            return None if found is None else Address(found.host, found.port)
-
         return RaftTransport(
             self.network,
             self.clock,
             self.rng,
-            listener=listener,
+            listener=self.config.listening.controller_names[0],
             bootstrap=bootstrap_addresses(self.config),
             own=[Address(one.host, one.port) for one in self.endpoints.controller],
-            address_of=address_of,
+            address_of=self.controller_address,
             settings=peer_settings(self.config, "raft-client"),
             request_timeout_ms=self.config.controller_quorum_request_timeout_ms,
         )

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from kafkapy.broker.config.rules import BrokerConfigRules
+from kafkapy.broker.controller.active import ActiveController
 from kafkapy.broker.controller.local import LocalController
+from kafkapy.broker.controller.remote import RemoteController
 from kafkapy.broker.node.base import NodeBase, Role
 from kafkapy.broker.node.broker_facts import FEATURE_RANGES
 from kafkapy.broker.node.settings import controller_settings
@@ -35,7 +37,8 @@ _RETRY_MS: Final = 50
 class ControllerRole(Role):
     """`link` leads to the active controller; it is this one whenever that leads."""
 
-    def __init__(self, base: NodeBase) -> None:
+    def __init__(self, base: NodeBase, remote: RemoteController) -> None:
+        """`remote`: the way to a controller that leads elsewhere."""
         super().__init__(base)
         self.controller = Controller(
             settings=controller_settings(
@@ -46,7 +49,8 @@ class ControllerRole(Role):
             rng=base.rng,
             log=base.quorum,
         )
-        self.link = LocalController(self)
+        self._local = LocalController(self)
+        self.link = ActiveController(self._local, remote)
         # A broker in the same process puts its own here.
         self.when_serving: Callable[[Iterable[UUID], Callback], None] = _served_elsewhere
         self._incarnation_id = base.incarnation_id
@@ -73,7 +77,7 @@ class ControllerRole(Role):
         if self._is_stopped:
             return
         self.controller.lead(image, bootstrap, kraft_version=self.quorum.kraft_version)
-        self.link.activated()
+        self._local.activated()
 
     def _register(self) -> None:
         if self._is_stopped:

@@ -14,9 +14,11 @@ from functools import partial
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.controller.controller_link import ControllerLink
+from kafkapy.broker.controller.remote import RemoteController
 from kafkapy.broker.node.base import NodeBase, StartsAndStops
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.node.controller_role import ControllerRole
+from kafkapy.broker.node.settings import peer_settings
 from kafkapy.broker.peers.nobody_else import NobodyElse
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import Network, NoNetwork
@@ -38,12 +40,9 @@ class Node(NodeBase):
         bound_ports: Mapping[str, int],
         network: Network | None = None,
         other_nodes: OtherNodes | None = None,
-        link: ControllerLink | None = None,
         host: str = "127.0.0.1",
         turn: Turn | None = None,
     ) -> None:
-        """`link`: for a broker that is no controller itself, the way to one (over the wire there
-        is none yet, so such settings are refused: config/refusals.py)."""
         super().__init__(
             config=config,
             disk=disk,
@@ -55,15 +54,29 @@ class Node(NodeBase):
             host=host,
         )
         self.controller: ControllerRole | None = None
+        remote = self._remote_controller()
+        link: ControllerLink = remote
         if config.is_controller:
-            self.controller = ControllerRole(self)
+            self.controller = ControllerRole(self, remote)
             link = self.controller.link
         self.broker: BrokerRole | None = None
         if config.is_broker:
-            assert link is not None, "a broker has a way to a controller"
             self.broker = BrokerRole(self, link, other_nodes or NobodyElse(), turn or Turn())
         if self.controller is not None and self.broker is not None:
             self.controller.when_serving = self.broker.when_serving
+
+    def _remote_controller(self) -> RemoteController:
+        return RemoteController(
+            self.quorum,
+            self.controller_address,
+            self.network,
+            self.clock,
+            self.rng,
+            node_id=self.node_id,
+            listener=self.config.listening.controller_names[0],
+            settings=peer_settings(self.config, "broker-to-controller"),
+            request_timeout_ms=self.config.request_timeout_ms,
+        )
 
     @property
     def roles(self) -> tuple[StartsAndStops, ...]:

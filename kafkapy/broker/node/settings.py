@@ -20,8 +20,7 @@ from kafkapy.log.directories.all_logs import DirectorySettings
 def quorum_settings(
     config: BrokerConfig, identity: Identity, endpoints: Endpoints
 ) -> MetadataQuorumSettings:
-    controller = config.listening.controller
-    listener = controller[0].name if controller else "CONTROLLER"
+    listener = config.listening.controller_names[0]
     return MetadataQuorumSettings(
         cluster_id=identity.cluster_id,
         local=ReplicaKey(config.node_id, identity.directory_ids[config.metadata_directory]),

@@ -130,6 +130,7 @@ APIS: tuple[Api, ...] = (
         handler="fetch_metadata_log",
         **_CONTROLLER,
     ),
+    _row(K.ENVELOPE, (0, 0), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
     _row(K.VOTE, (0, 2), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
     _row(K.BEGIN_QUORUM_EPOCH, (0, 1), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
     _row(K.END_QUORUM_EPOCH, (0, 1), "CLUSTER_ACTION on Cluster", **_CONTROLLER),

@@ -5,7 +5,7 @@ NEW_LEADER_ELECTED is an answer *and* a change: the ISR completed a reassignment
 leader that asked is no replica any more. formats/controller 2; KIP-497, KIP-841, KIP-903.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
@@ -46,8 +46,18 @@ class AlterPartition:
     partitions: tuple[NewIsr, ...]
 
 
+class PartitionAgreed(NamedTuple):
+    """What a leader over the wire is told of its partition as it is now."""
+
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    isr: tuple[int, ...]
+    leader_recovery_state: int
+
+
 # In the order of the request: the partition as it is now, or why not.
-AlterPartitionReply = tuple[PartitionState | Refused, ...]
+AlterPartitionReply = tuple[PartitionState | PartitionAgreed | Refused, ...]
 
 
 class IsrMachine:

@@ -158,8 +158,10 @@ class Quorum:
         self.tick(now)
 
     def request_failed(self, sender: int | None, now: Instant) -> None:
-        """No answer came, or none that could be read."""
+        """No answer came, or none that could be read: while it is left in peace, others are
+        asked."""
         self._state.peers.failed(sender, now)
+        self.tick(now)
 
     def log_flushed(self, end_offset: int, now: Instant) -> None:
         """Everything before `end_offset` is durable here."""

@@ -1,0 +1,79 @@
+"""Envelope, v0, on controllers: a client's request that a broker handed on (KIP-590).
+
+It is handled as if the client had asked here, under its own principal and address; what only
+brokers serve, or what is not for handing on, is refused.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.controller.envelope import address_from, principal_from
+from kafkapy.broker.requests.apis import Handle, find_api
+from kafkapy.broker.requests.dispatch import encode, refusal
+from kafkapy.broker.requests.request import Answer, Call, Fields, Later, Peer, Resolved
+from kafkapy.core.errors import Corrupt, ErrorCode, Refused
+from kafkapy.protocol.framing import read_request_header
+from kafkapy.protocol.messages import decode_request
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node.controller_role import ControllerRole
+
+_SIZE_BYTES = 4
+
+
+def handle(role: "ControllerRole", call: "Call[Any]") -> Answer:
+    if not role.controller.is_active:
+        return _error(ErrorCode.NOT_CONTROLLER)
+    inner, handler = _opened(call)
+    try:
+        answer = handler(role, inner)
+    except Refused as refused:
+        answer = refusal(inner, refused)
+    if not isinstance(answer, Later):
+        return _wrapped(role, inner, answer)
+    promise = Later()
+    answer.when_resolved(lambda later: promise.resolve(_wrapped(role, inner, later.answer)))
+    return promise
+
+
+def _opened(call: "Call[Any]") -> "tuple[Call[Any], Handle]":
+    """What the client asked, and who answers it. Refused if that is not for handing on."""
+    request = memoryview(bytes(call.body.request_data))
+    header, at = read_request_header(request)
+    api = find_api(header.api_key, is_controller=True)
+    if api is None or not api.is_forwarded:
+        raise Refused(ErrorCode.INVALID_REQUEST)
+    if not api.min_version <= header.api_version <= api.max_version:
+        raise Refused(ErrorCode.UNSUPPORTED_VERSION)
+    if call.body.request_principal is None:
+        raise Corrupt("an envelope without a principal")
+    peer = Peer(
+        call.peer.listener,
+        address_from(bytes(call.body.client_host_address)),
+        principal=principal_from(bytes(call.body.request_principal)),
+        is_controller_listener=True,
+    )
+    inner = Call(
+        header.api_key,
+        header.api_version,
+        header.correlation_id,
+        header.client_id,
+        decode_request(header.api_key, header.api_version, request[at:]),
+        peer,
+        call.received,
+    )
+    return inner, api.handle
+
+
+def _wrapped(role: "ControllerRole", inner: "Call[Any]", answer: Resolved) -> Fields:
+    """If it stopped leading meanwhile the broker asks the next one."""
+    if not role.controller.is_active:
+        return _error(ErrorCode.NOT_CONTROLLER)
+    parts = []
+    for part in encode(inner, answer):
+        assert isinstance(part, bytes), (inner.api_key, "answers of controllers are in memory")
+        parts.append(part)
+    return {"response_data": b"".join(parts)[_SIZE_BYTES:], "error_code": ErrorCode.NONE}
+
+
+def _error(code: ErrorCode) -> Fields:
+    return {"response_data": None, "error_code": code}
