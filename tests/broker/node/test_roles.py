@@ -24,7 +24,6 @@ from kafkapy.sim.world.disk import SimDisk
 from kafkapy.sim.world.rng import SimRng
 from kafkapy.sim.world.world import World
 from kafkapy.testing.shell import Heard
-from tests.broker.node.test_lifecycle import FakeLink
 
 CONTROLLER_ALONE = {
     "process.roles": "controller",
@@ -151,8 +150,6 @@ def test_a_broker_alone_waits_for_a_controller_and_is_stopped_while_it_does() ->
     format_directories(
         disk, rng, clock.now(), ["/data/a"], cluster_id=None, node_id=2, ignore_formatted=False
     )
-    link: Any = FakeLink()
-    link.is_active = False
     node = Node(
         config=BrokerConfig(properties, takes_unbuilt=True),
         disk=disk,
@@ -161,7 +158,6 @@ def test_a_broker_alone_waits_for_a_controller_and_is_stopped_while_it_does() ->
         journal=Heard(),
         bound_ports={},
         network=NobodyListens(clock),
-        link=link,
     )
     told: list[str] = []
     assert node.controller is None
