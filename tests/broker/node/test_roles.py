@@ -132,7 +132,7 @@ class NobodyListens:
 
 
 def test_a_broker_alone_waits_for_a_controller_and_is_stopped_while_it_does() -> None:
-    """Settings say no so far, as no controller can be reached (config/refusals.py); the node
+    """Settings say no so far, as no controller can be reached (broker/config/refusals.py); the node
     is put together in the same way."""
     properties = {
         "process.roles": "broker",
