@@ -152,8 +152,8 @@ def _check_alone(records: memoryview, position: int) -> None:
 def _header(records: memoryview, position: int) -> BatchHeader:
     try:
         return read_header(records, position)
-    except UnsupportedMagic as error:
-        raise NotOneBatch(str(error)) from error
+    except UnsupportedMagic as old:
+        raise NotOneBatch(str(old)) from old
     except Corrupt as error:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 
