@@ -5,7 +5,7 @@ the records: broker/produce/appending.py.
 """
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from kafkapy.broker.produce.appending import ALL, NONE, Appending, answer_of, refused_row
@@ -18,13 +18,13 @@ from kafkapy.protocol.produce_request import ProduceRequestView
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kafkapy.broker.requests.needs import Produces
 
 # What has been read of each partition's records, in the order of the request.
 Firsts = list[BatchHeader | None]
 
 
-def handle(node: "BrokerRole", call: Call[Any]) -> Answer:
+def handle(node: "Produces", call: "Call[ProduceRequestView]") -> Answer:
     request: ProduceRequestView = call.body
     try:
         firsts, is_transactional = _read_all(request)
@@ -69,7 +69,7 @@ class _Transactional:
     partitions are in it (KIP-890; broker/transactions/verification.py). Until then they are
     kept here, copied: the buffer they came in is read into again."""
 
-    def __init__(self, node: "BrokerRole", call: Call[Any]) -> None:
+    def __init__(self, node: "Produces", call: "Call[ProduceRequestView]") -> None:
         self._node = node
         self._call = call
         self._later = Later()
@@ -138,7 +138,9 @@ class _Transactional:
             self._later.resolve(answer)
 
 
-def _refuse_all(call: Call[Any], code: ErrorCode, message: str | None = None) -> Answer:
+def _refuse_all(
+    call: "Call[ProduceRequestView]", code: ErrorCode, message: str | None = None
+) -> Answer:
     request: ProduceRequestView = call.body
     return answer_of(
         call,

@@ -20,7 +20,8 @@ from kafkapy.protocol.batch import CODEC_MASK, BatchHeader, Codec
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kafkapy.broker.requests.needs import Appends
+    from kafkapy.protocol.produce_request import ProduceRequestView
 
 ALL: Final = -1
 NONE: Final = 0
@@ -48,7 +49,7 @@ class Appending:
 
     __slots__ = ("_acks", "_call", "_later", "_node", "_now", "_rows", "_timer", "_topics")
 
-    def __init__(self, node: "BrokerRole", call: Call[Any], now: Instant) -> None:
+    def __init__(self, node: "Appends", call: "Call[ProduceRequestView]", now: Instant) -> None:
         self._topics: list[tuple[str | None, UUID | None, list[ProducedPartition]]] = []
         self._rows: list[ProducedPartition] = []
         self._node = node
@@ -177,7 +178,8 @@ class Appending:
 
 
 def answer_of(
-    call: Call[Any], topics: Sequence[tuple[str | None, UUID | None, Sequence[ProducedPartition]]]
+    call: "Call[ProduceRequestView]",
+    topics: Sequence[tuple[str | None, UUID | None, Sequence[ProducedPartition]]],
 ) -> Resolved:
     if call.body.acks == NONE:
         failed = [row for _, _, rows in topics for row in rows if row.error_code]

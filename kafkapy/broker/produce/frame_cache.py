@@ -30,7 +30,7 @@ from kafkapy.protocol.produce_request import ProduceRequestView
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
+    from kafkapy.broker.requests.needs import Appends
 
 # A producer with more partitions than this on one connection starts over now and then.
 MOST_FRAMES: Final = 256
@@ -105,7 +105,7 @@ class FrameCache:
         self._frames: dict[bytes, KnownFrame] = {}
         self._lengths: tuple[int, ...] = ()
 
-    def serve(self, node: "BrokerRole", request: memoryview) -> tuple[Call[Any], Answer] | None:
+    def serve(self, node: "Appends", request: memoryview) -> tuple[Call[Any], Answer] | None:
         """The answer, if the frame is known and nothing is to be done before it is appended."""
         api_key, version, correlation_id = _HEAD(request)
         if api_key != _PRODUCE or version != self._version:
@@ -163,14 +163,16 @@ class FrameCache:
         self._lengths = tuple({*self._lengths, len(key)})
 
 
-def _appending(node: "BrokerRole", call: Call[Any]) -> Appending:
+def _appending(node: "Appends", call: Call[ProduceRequestView]) -> Appending:
     appending = Appending(node, call, node.clock.wall())
     name, topic_id, _ = call.body.topics[0]
     appending.begin_topic(name, topic_id)
     return appending
 
 
-def remember(node: "BrokerRole", request: memoryview, body_at: int, call: Call[Any]) -> None:
+def remember(
+    node: "Appends", request: memoryview, body_at: int, call: Call[ProduceRequestView]
+) -> None:
     """A request that the cache did not serve may be the first of its kind."""
     body: ProduceRequestView = call.body
     if body.records_at < 0 or body.acks not in (ALL, 1):

@@ -143,3 +143,11 @@ class Fetches(Reads, HasClock, HasConfig, Protocol):
 
     @property
     def turn(self) -> Turn: ...
+
+
+class Appends(Reads, HasClock, Protocol):
+    """Partitions to append to, and the time."""
+
+
+class Produces(Appends, HasVerification, Protocol):
+    """What has to be asked before a transaction's records go in."""
