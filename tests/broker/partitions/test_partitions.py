@@ -166,3 +166,22 @@ def test_what_a_directory_takes_with_it_has_no_leader_and_the_others_go_on(metad
         } <= there
     finally:
         world.stop()
+
+
+def test_the_controller_hears_where_a_moved_log_is(kit: Kit) -> None:
+    """Else it would take it offline with the directory that it has left."""
+    kit.finish(kit.create("moved", 1))
+    paths = kit.world.settings["log.dirs"].split(",")
+    (path,) = [one for one in paths if one != kit.world.directory_of("moved", 0)]
+    topic = {"name": "moved", "partitions": [0]}
+    kit.world.ask(ApiKey.ALTER_REPLICA_LOG_DIRS, {"dirs": [{"path": path, "topics": [topic]}]})
+    assert kit.world.node is not None
+    directory_id = kit.world.node.identity.directory_ids[path]
+
+    def is_told() -> bool:
+        moved = kit.node.image.partition_by_name("moved", 0)
+        assert moved is not None
+        return moved.directory(kit.node.node_id) == directory_id
+
+    assert kit.world.clock.run_until(is_told, 10_000)
+    assert kit.world.directory_of("moved", 0) == path

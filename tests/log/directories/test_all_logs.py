@@ -248,6 +248,21 @@ def test_a_failed_directory_gets_no_mark_at_the_stop(machine: Machine) -> None:
     assert len(machine.journal.said("not closed cleanly")) == 1
 
 
+def test_a_directory_that_fails_while_its_logs_are_closed_gets_no_mark(machine: Machine) -> None:
+    """A turn may tell late that it lost the end of an index; all flushes then went well."""
+    machine.disk.run_later = machine.clock.call_soon
+    logs = machine.started()
+    log = create(logs)
+    append(log)
+    path = logs.path_of(log)
+    stopped: list[bool] = []
+    logs.close(7, lambda: stopped.append(True))
+    logs.fail(DiskFailed(f"{log.directory}/00000000000000000000.timeindex", "I/O error"))
+    assert machine.clock.run_until(lambda: bool(stopped), 10_000)
+    assert not machine.disk.exists(f"{path}/.kafka_cleanshutdown")
+    assert machine.disk.exists(f"{B if path == A else A}/.kafka_cleanshutdown")
+
+
 def test_with_all_directories_gone_nothing_can_be_made(machine: Machine) -> None:
     logs = machine.started()
     for path in (A, B):
