@@ -2,7 +2,13 @@
 
 A Trio task per connection costs about 7 us a wake-up and kilobytes of stack; here every
 socket is registered once in an epoll of our own. A round serves all sockets that are ready,
-so the price of a wake-up is shared, and an idle connection is one small object.
+so the price of a wake-up is shared, and an idle connection is one small object. What that
+brings, in the node's processor time for a produce of one record (interpreted, two processors):
+
+                                              1 connection    32 connections
+    a Trio task for each socket                    33.2 us           17.7 us
+    one task, waiting through Trio each round      28.8 us           11.6 us
+    this                                           14.2 us           10.5 us
 
 A round is a turn (core/turn.py): every socket that is ready is read and served, then the
 answers leave. They leave together: a client with many connections is woken once for all of
