@@ -33,6 +33,7 @@ _FIRST_WITH_TOPIC_IDS: Final = 13
 _FIRST_WITH_REPLICA_STATE: Final = 15
 _CONSUMER: Final = -1
 _NO_SESSION: Final = (0, -1)
+_NO_EPOCH: Final = -1  # of a replica: they are not of the simple shape
 
 _FLEXIBLE_HEAD: Final = Struct(">iiiibii")
 _FLEXIBLE_HEAD_WITHOUT_REPLICA: Final = Struct(">iiibii")
@@ -79,6 +80,7 @@ class FetchRequestView(NamedTuple):
     session_epoch: int
     topics: Sequence[FetchTopic]
     forgotten: Sequence[ForgottenTopic] = ()
+    replica_epoch: int = -1
 
 
 def decode_fetch_request(version: int, body: memoryview | bytes) -> FetchRequestView:
@@ -134,7 +136,7 @@ def _flexible(version: int, body: memoryview | bytes) -> FetchRequestView | None
         or body[position + rack + 1 :] != b"\0"
     ):
         return None
-    return FetchRequestView._make((*head, topics, ()))
+    return FetchRequestView._make((*head, topics, (), _NO_EPOCH))
 
 
 def _legacy(version: int, body: memoryview | bytes) -> FetchRequestView | None:
@@ -180,7 +182,7 @@ def _legacy(version: int, body: memoryview | bytes) -> FetchRequestView | None:
         is_simple = rest == bytes(4 if version >= 7 else 0)
     if topic_count < 0 or not is_simple:
         return None
-    return FetchRequestView._make((*head, topics, ()))
+    return FetchRequestView._make((*head, topics, (), _NO_EPOCH))
 
 
 def _view(version: int, request: Any) -> FetchRequestView:
@@ -212,6 +214,7 @@ def _view(version: int, request: Any) -> FetchRequestView:
         [(*identity(topic), topic.partitions) for topic in request.forgotten_topics_data]
         if version >= 7
         else (),
+        request.replica_state.replica_epoch if version >= _FIRST_WITH_REPLICA_STATE else -1,
     )
 
 

@@ -15,6 +15,7 @@ from kafkapy.broker.fetch.sessions import Wanted
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.seams import FileSlice
+from kafkapy.core.time import Instant
 from kafkapy.protocol.fetch_request import FetchRequestView
 from kafkapy.protocol.fetch_response import FetchedPartition
 
@@ -51,10 +52,16 @@ class Fetched:
 
 
 def read_partition(
-    node: "Reads", request: FetchRequestView, wanted: Wanted, max_bytes: int, *, is_first: bool
+    node: "Reads",
+    request: FetchRequestView,
+    wanted: Wanted,
+    max_bytes: int,
+    *,
+    is_first: bool,
+    heard_at: Instant | None = None,
 ) -> Fetched:
     """`is_first`: no other partition gave anything yet, so this one may give a batch that is
-    larger than `max_bytes`."""
+    larger than `max_bytes`. `heard_at`: a follower said just now how far it is."""
     try:
         partition = node.partitions.hosted(wanted.topic, wanted.topic_id, wanted.index)
         try:
@@ -64,7 +71,7 @@ def read_partition(
             if refused.code in _LED_ELSEWHERE:
                 leader = (partition.leader, partition.leader_epoch)
             return _refused(wanted, refused.code, leader)
-        return _read(partition, request, wanted, max_bytes, is_first)
+        return _read(partition, request, wanted, max_bytes, is_first, heard_at)
     except Refused as refused:
         return _refused(wanted, refused.code)
     except DiskFailed as failed:
@@ -73,20 +80,31 @@ def read_partition(
 
 
 def _read(
-    partition: Partition, request: FetchRequestView, wanted: Wanted, max_bytes: int, is_first: bool
+    partition: Partition,
+    request: FetchRequestView,
+    wanted: Wanted,
+    max_bytes: int,
+    is_first: bool,
+    heard_at: Instant | None,
 ) -> Fetched:
     log, offset = partition.log, wanted.fetch_offset
-    high_watermark, start = log.high_watermark, log.log_start_offset
-    stable = log.last_stable_offset
-    row = FetchedPartition(wanted.index, 0, high_watermark, stable, start)
+    start = log.log_start_offset
+    row = FetchedPartition(wanted.index, 0, log.high_watermark, log.last_stable_offset, start)
     if wanted.last_fetched_epoch >= 0:
         row.diverging_epoch = _divergence(partition, wanted)
         if row.diverging_epoch is not None:
             return Fetched(row)
     if not start <= offset <= log.log_end_offset:
         raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
+    if heard_at is not None:
+        # Only now is it known that what it has below is what we have.
+        partition.follower_fetched(
+            request.replica_id, offset, wanted.log_start_offset, request.replica_epoch, heard_at
+        )
+        row.high_watermark = log.high_watermark
+        row.last_stable_offset = log.last_stable_offset
     is_committed_only = request.isolation_level == READ_COMMITTED
-    upper = stable if is_committed_only else high_watermark
+    upper = row.last_stable_offset if is_committed_only else row.high_watermark
     if request.replica_id >= 0:
         upper = log.log_end_offset
     if is_committed_only:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.fetch.reading import Fetched, read_partition
 from kafkapy.broker.fetch.sessions import Fetching, Key, Wanted
-from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.partitions.partition import Partition, Watcher
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Later
 from kafkapy.core.errors import Refused
 from kafkapy.core.limits import FETCH_ANSWER_BYTES
+from kafkapy.core.time import Instant
 from kafkapy.core.time import later as after
 from kafkapy.protocol.fetch_response import FetchedPartition, pack_fetch_response
 
@@ -29,7 +30,9 @@ def handle(node: "Fetches", call: "Call[FetchRequestView]") -> Answer:
     except Refused as refused:
         return _packed(call, [], error_code=refused.code)
     fetch = _Fetch(node, call, fetching)
-    fetch.read(range(len(fetching.wanted)))
+    # Of replicas this says how far they are; when they are read again it is no news.
+    is_replica = call.body.replica_id >= 0
+    fetch.read(range(len(fetching.wanted)), heard_at=call.received if is_replica else None)
     if fetch.has_enough or call.body.max_wait_ms <= 0:
         return fetch.answer()
     return fetch.park()
@@ -76,14 +79,16 @@ class _Fetch:
 
     # --- reading ---
 
-    def read(self, positions: "range | list[int]") -> None:
+    def read(self, positions: "range | list[int]", heard_at: Instant | None = None) -> None:
         """Read these anew; the others are as they were, and gave nothing."""
         node, request, fetched = self._node, self._call.body, self._fetched
         size = 0
         for at in positions:
             wanted = self._wanted[at]
             max_bytes = min(self._max_bytes - size, wanted.max_bytes)
-            one = fetched[at] = read_partition(node, request, wanted, max_bytes, is_first=not size)
+            one = fetched[at] = read_partition(
+                node, request, wanted, max_bytes, is_first=not size, heard_at=heard_at
+            )
             size += one.size
             if one.partition is None:
                 self.has_enough = True
@@ -103,7 +108,7 @@ class _Fetch:
         self._watched: list[Partition] = []
         for at, one in self._fetched.items():
             assert one.partition is not None, "what cannot be waited for is answered"
-            one.partition.watchers[self] = at
+            self._watchers_of(one.partition)[self] = at
             self._watched.append(one.partition)
         self._wait()
         return self._later
@@ -151,7 +156,12 @@ class _Fetch:
         self._is_parked = False
         self._timer.cancel()
         for partition in self._watched:
-            del partition.watchers[self]
+            del self._watchers_of(partition)[self]
+
+    def _watchers_of(self, partition: Partition) -> "dict[Watcher, int]":
+        """Replicas wait for the log's end, consumers for the high watermark."""
+        is_replica = self._call.body.replica_id >= 0
+        return partition.end_watchers if is_replica else partition.watchers
 
     # --- answering ---
 

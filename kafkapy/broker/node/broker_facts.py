@@ -7,6 +7,7 @@ from uuid import UUID
 from kafkapy.broker.node.base import NodeBase
 from kafkapy.kraft.controller.brokers import BrokerHeartbeat
 from kafkapy.kraft.controller.directories import AssignReplicas, ReplicaDirectory
+from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds
 from kafkapy.kraft.controller.registration import RegisterBroker
 from kafkapy.kraft.features import SUPPORTED_FEATURES
@@ -67,6 +68,10 @@ class BrokerFacts:
     def assignment(self, replicas: Iterable[ReplicaDirectory]) -> AssignReplicas:
         """Where replicas of this broker are."""
         return AssignReplicas(self._base.node_id, self.epoch, tuple(replicas))
+
+    def isr_changes(self, changes: tuple[NewIsr, ...]) -> AlterPartition:
+        """Who is in sync with this broker, of partitions that it leads."""
+        return AlterPartition(self._base.node_id, self.epoch, changes)
 
     def allocation(self) -> AllocateProducerIds:
         return AllocateProducerIds(self._base.node_id, self.epoch)

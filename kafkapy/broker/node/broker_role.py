@@ -21,9 +21,14 @@ from kafkapy.broker.metadata.auto_topics import AutoTopics
 from kafkapy.broker.node.base import NodeBase, Role
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import Lifecycle
-from kafkapy.broker.node.settings import cordoned_directories, directory_settings
+from kafkapy.broker.node.settings import (
+    cordoned_directories,
+    directory_settings,
+    peer_settings,
+)
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
+from kafkapy.broker.replication.replication import Replication
 from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
@@ -79,6 +84,23 @@ class BrokerRole(Role):
         )
         self.logs.on_failed = self.directory_failed
         self.logs.on_moved = self._log_moved
+        self._facts = BrokerFacts(
+            base, self._log_dir_ids, self.logs.previous_broker_epoch, self._cordoned_dirs
+        )
+        self._replication = Replication(
+            node_id=self.node_id,
+            config=self.config,
+            clock=self.clock,
+            rng=self.rng,
+            journal=self.journal,
+            network=base.network,
+            link=link,
+            facts=self._facts,
+            image=lambda: self.image,
+            partitions=lambda: self.partitions,
+            disk_failed=self.directory_failed,
+            peer_settings=peer_settings(self.config, "replica"),
+        )
         self.partitions = Partitions(
             self.node_id,
             self.clock,
@@ -86,11 +108,9 @@ class BrokerRole(Role):
             self.logs,
             self.log_config,
             self.directory_failed,
+            self._replication,
         )
         self.partitions.on_followed = self._serving
-        self._facts = BrokerFacts(
-            base, self._log_dir_ids, self.logs.previous_broker_epoch, self._cordoned_dirs
-        )
         self.lifecycle = Lifecycle(
             link,
             self._facts,
@@ -155,6 +175,7 @@ class BrokerRole(Role):
         self._transactions.start()
         self._follows = True
         self.logs.start()
+        self._replication.start()
         self.lifecycle.ready(lambda: self.partitions.when_followed(then))
 
     # --- stop ---
@@ -167,6 +188,7 @@ class BrokerRole(Role):
     def _handed_over(self, then: Callback) -> None:
         self._transactions.close()
         self._groups.close()
+        self._replication.close()
         self.partitions.close()
         self.hang_up(partial(self._close, then))
 

@@ -1,24 +1,28 @@
 """One partition as this node plays it: leader or follower over a PartitionLog.
 
     append --> [flush, if the topic asks for it] --> high watermark --> acknowledgements
-                                                                    \\-> parked fetches
+          \\-> followers that wait                                   \\-> parked fetches
 
 The high watermark is what consumers may see and what acks=all waits for. On a leader it is
-the smallest end offset over the in-sync replicas; this node's own end offset counts once
-it is as durable as the topic demands (flush.messages). KIP-966: it does not advance while
-fewer than min.insync.replicas are in sync.
+the smallest end offset over the in-sync replicas (replication/followers.py); this node's own
+end offset counts once it is as durable as the topic demands (flush.messages). KIP-966: it does
+not advance while fewer than min.insync.replicas are in sync. A follower appends what its leader
+has, as it is, and is told of the high watermark.
 """
 
-from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
 from uuid import UUID
 
 from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
+from kafkapy.broker.partitions.acknowledgements import Acknowledge, Acknowledgements
+from kafkapy.broker.replication.followers import Followers
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
+from kafkapy.core.seams import Bytes, Clock
 from kafkapy.core.time import Instant
+from kafkapy.kraft.controller.isr import PartitionAgreed
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.config import FOREVER_MS
@@ -26,7 +30,28 @@ from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.protocol.batch import BatchHeader
 
-Acknowledge = Callable[[ErrorCode], None]
+# Answers of the controller after which the proposal is not so, and will not be.
+_NOT_SO = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
+ChangeAnswered = Callable[["PartitionState | PartitionAgreed | Refused"], None]
+
+
+class HasReplicas(Protocol):
+    """What a leader with followers asks of its broker (replication/replication.py)."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def max_lag_ms(self) -> int: ...
+
+    def is_eligible(self, broker_id: int, broker_epoch: int) -> bool:
+        """Whether the metadata has that broker alive, in this life (-1: in any)."""
+
+    def propose(
+        self, partition: "Partition", isr: tuple[int, ...], then: ChangeAnswered
+    ) -> None: ...
+
+    def withdraw(self, partition: "Partition") -> None: ...
 
 
 class Watcher(Protocol):
@@ -43,9 +68,12 @@ class Partition:
         "_acks",
         "_node_id",
         "_offline",
+        "_replication",
         "_unflushed",
         "_unseen_bytes",
         "disk_failed",
+        "end_watchers",
+        "followers",
         "is_written_at_once",
         "isr",
         "leader",
@@ -66,6 +94,7 @@ class Partition:
         node_id: int,
         log: PartitionLog,
         disk_failed: Callable[[DiskFailed], None],
+        replication: HasReplicas,
     ) -> None:
         self.topic_partition = topic_partition
         self.topic_id = topic_id
@@ -76,7 +105,11 @@ class Partition:
         self.partition_epoch = -1
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
-        self.watchers: dict[Watcher, int] = {}  # with their marks
+        self.watchers: dict[Watcher, int] = {}  # of the high watermark, with their marks
+        self.end_watchers: dict[Watcher, int] = {}  # of the log's end: followers
+        # While this node leads it and others follow.
+        self.followers: Followers | None = None
+        self._replication = replication
         # Writing is all that an acknowledgement waits for, whatever `acks` is: kept up to date
         # by `_changed`.
         self.is_written_at_once = False
@@ -84,8 +117,7 @@ class Partition:
         self.disk_failed = disk_failed
         self._offline = False
         self._unseen_bytes = 0
-        # (end offset, order of arrival, acknowledge): answered when the watermark gets there.
-        self._acks: list[tuple[int, int, Acknowledge]] = []
+        self._acks = Acknowledgements()
         # acks=1 where the topic wants the disk to have it first.
         self._unflushed: list[tuple[int, Acknowledge]] = []
 
@@ -114,21 +146,43 @@ class Partition:
         self.partition_epoch = state.partition_epoch
         self.replicas = tuple(state.replicas)
         self.isr = tuple(state.isr)
-        self._changed()
-        if self.is_leader and old_epoch != self.leader_epoch:
+        is_new = old_epoch != self.leader_epoch
+        if self.is_leader and is_new:
             # Even without data, the epoch starts here (formats/replication 4).
             self.leader_epoch_start = self.log.log_end_offset
             self.log.assign_epoch(self.leader_epoch, self.log.log_end_offset)
+        self._settle_followers(is_new)
+        self._changed()
         if not self.is_leader:
             self._fail_acks(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             self._wake(0)
         else:
             self._count_appended()
-        return was_leader != self.is_leader or old_epoch != self.leader_epoch
+        return was_leader != self.is_leader or is_new
+
+    def _settle_followers(self, is_new: bool) -> None:
+        """The metadata has spoken: what was proposed came to be or did not."""
+        if self.followers is not None:
+            self._replication.withdraw(self)
+        if not self.is_leader or len(self.replicas) < 2:
+            self.followers = None
+        elif self.followers is None or is_new:
+            replication = self._replication
+            self.followers = Followers(
+                self._node_id,
+                self.replicas,
+                self.isr,
+                now=replication.clock.now(),
+                max_lag_ms=replication.max_lag_ms,
+                is_eligible=replication.is_eligible,
+            )
+        else:
+            self.followers.settled(self.replicas, self.isr)
 
     def go_offline(self) -> None:
         """Its log directory failed: nothing is acknowledged any more, readers are told."""
         self._offline = True
+        self._leave_followers()
         self._changed()
         self._fail_acks(ErrorCode.KAFKA_STORAGE_ERROR)
         self._wake(0)
@@ -136,9 +190,15 @@ class Partition:
     def retire(self) -> None:
         """The topic was deleted, or this node is no replica any more."""
         self.leader = NO_NODE
+        self._leave_followers()
         self._changed()
         self._fail_acks(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self._wake(0)
+
+    def _leave_followers(self) -> None:
+        if self.followers is not None:
+            self._replication.withdraw(self)
+            self.followers = None
 
     def check_leader(self, current_leader_epoch: int = -1) -> None:
         """Refuse unless this node leads the partition in the epoch the client knows."""
@@ -185,6 +245,8 @@ class Partition:
         if not at_once:
             if not info.is_duplicate:
                 self._unseen_bytes += len(records)
+                if self.end_watchers:
+                    self._tell(self.end_watchers, len(records))
             self._count_appended()
         elif not info.is_duplicate:
             log.advance_high_watermark(info.last_offset + 1)
@@ -197,7 +259,7 @@ class Partition:
         if self.log.high_watermark >= end_offset:
             then(self._committed_code())
         else:
-            insort(self._acks, (end_offset, len(self._acks), then), key=lambda ack: ack[:2])
+            self._acks.add(end_offset, then)
 
     def when_durable(self, end_offset: int, then: Acknowledge) -> None:
         """acks=1: at once, unless the topic wants the disk to have it first."""
@@ -210,7 +272,7 @@ class Partition:
     def forget_ack(self, then: Acknowledge) -> None:
         """The request's time is up; nobody waits for this acknowledgement any more."""
         self._unflushed = [waiting for waiting in self._unflushed if waiting[1] is not then]
-        self._acks = [ack for ack in self._acks if ack[2] is not then]
+        self._acks.forget(then)
 
     @property
     def min_insync_replicas(self) -> int:
@@ -236,10 +298,90 @@ class Partition:
         """The role, the log or its settings."""
         self.is_written_at_once = (
             self.is_leader
+            and self.followers is None
             and self.isr == (self._node_id,)
             and self.min_insync_replicas == 1
             and self.log.config.flush_messages == FOREVER_MS
         )
+
+    # --- in-sync replicas ---
+
+    def follower_fetched(
+        self, replica: int, offset: int, log_start: int, broker_epoch: int, now: Instant
+    ) -> None:
+        """A follower has everything below `offset`, of this leader's own history: the epochs
+        were compared before. Refused if it is none of ours."""
+        followers = self.followers
+        if followers is None:
+            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        log = self.log
+        end = log.log_end_offset
+        followers.fetched(replica, offset, log_start, end, broker_epoch, now)
+        if not followers.is_asking and followers.joining(
+            replica, log.high_watermark, self.leader_epoch_start
+        ):
+            self._propose(followers, (*followers.agreed, replica))
+        self._advance_high_watermark()
+
+    def drop_lagging(self, now: Instant) -> None:
+        """Who has not kept pace for replica.lag.time.max.ms is to leave the in-sync replicas."""
+        followers = self.followers
+        if followers is None or followers.is_asking:
+            return
+        lagging = followers.lagging(self.log.log_end_offset, now)
+        if lagging:
+            self._propose(followers, tuple(one for one in followers.agreed if one not in lagging))
+
+    def _propose(self, followers: Followers, isr: Iterable[int]) -> None:
+        isr = tuple(isr)
+        followers.propose(isr)
+        self._replication.propose(self, isr, partial(self._isr_answered, followers))
+
+    def _isr_answered(
+        self, followers: Followers, verdict: "PartitionState | PartitionAgreed | Refused"
+    ) -> None:
+        if self.followers is not followers:
+            return  # of an epoch that is over
+        if isinstance(verdict, Refused):
+            # Else somebody knows better: the metadata will say, and both count until then.
+            if verdict.code in _NOT_SO:
+                followers.refused()
+        elif (
+            verdict.leader_epoch == self.leader_epoch
+            and verdict.leader == self.leader
+            and verdict.partition_epoch >= self.partition_epoch
+        ):
+            self.partition_epoch = verdict.partition_epoch
+            self.isr = tuple(verdict.isr)
+            followers.settled(self.replicas, self.isr)
+            self._changed()
+        self._count_appended()
+
+    # --- as a follower ---
+
+    def append_from_leader(
+        self, records: "Bytes | None", high_watermark: int, log_start: int
+    ) -> None:
+        """What a fetch brought: batches as the leader has them, and what it says of its log.
+        Corrupt if they do not continue ours, DiskFailed."""
+        log = self.log
+        if records:
+            log.append_as_follower(memoryview(records))
+        before = log.high_watermark
+        log.advance_high_watermark(high_watermark)
+        if log_start > log.log_start_offset:
+            # The leader's start is not above its high watermark; ours follows with the next.
+            log.advance_log_start_offset(min(log_start, log.high_watermark))
+        if self.watchers and log.high_watermark > before:
+            self._wake(len(records or b"") or 1)
+
+    def truncate_to(self, offset: int) -> None:
+        """The leader has another history from there on."""
+        self.log.truncate_to(offset)
+
+    def begin_at(self, offset: int) -> None:
+        """The leader has nothing before that any more."""
+        self.log.truncate_fully_and_start_at(offset)
 
     # --- the high watermark ---
 
@@ -267,10 +409,14 @@ class Partition:
             self.disk_failed(failed)
 
     def _advance_high_watermark(self) -> None:
-        if self.isr != (self._node_id,) or len(self.isr) < self.min_insync_replicas:
+        if not self.is_leader or len(self.isr) < self.min_insync_replicas:
             return
         log = self.log
         end = log.flushed_offset if log.needs_flush_before_ack else log.log_end_offset
+        if self.followers is not None:
+            end = self.followers.committed_end(end, self._replication.clock.now())
+        elif self.isr != (self._node_id,):
+            return
         if end > log.high_watermark:
             log.advance_high_watermark(end)
             if self._acks:
@@ -280,13 +426,8 @@ class Partition:
             self._unseen_bytes = 0
 
     def _acknowledge_up_to(self, high_watermark: int) -> None:
-        acks = self._acks
-        done = 0
-        while done < len(acks) and acks[done][0] <= high_watermark:
-            done += 1
-        ready, self._acks = acks[:done], acks[done:]
         code = self._committed_code()
-        for _, _, then in ready:
+        for then in self._acks.take_up_to(high_watermark):
             then(code)
 
     def _committed_code(self) -> ErrorCode:
@@ -295,13 +436,19 @@ class Partition:
         return ErrorCode.NONE
 
     def _fail_acks(self, code: ErrorCode) -> None:
-        acks, self._acks = self._acks, []
         unflushed, self._unflushed = self._unflushed, []
-        for _, _, then in acks:
+        for then in self._acks.take_all():
             then(code)
         for _, then in unflushed:
             then(code)
 
     def _wake(self, count_bytes: int) -> None:
-        for watcher, mark in tuple(self.watchers.items()):
+        """Whoever waits for the high watermark; 0: everybody, the role has changed."""
+        self._tell(self.watchers, count_bytes)
+        if not count_bytes:
+            self._tell(self.end_watchers, 0)
+
+    @staticmethod
+    def _tell(watchers: "dict[Watcher, int]", count_bytes: int) -> None:
+        for watcher, mark in tuple(watchers.items()):
             watcher.on_more(mark, count_bytes)

@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 from uuid import UUID
 
-from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.partitions.partition import HasReplicas, Partition
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.jobs import Job, Steps
@@ -34,6 +34,14 @@ _FILES_COST_US: Final = 800
 _ROLE_COST_US: Final = 20
 
 
+class Replicates(HasReplicas, Protocol):
+    """The broker's part in replication, as partitions come, go and change their leaders."""
+
+    def follow(self, partition: Partition) -> None: ...
+
+    def forget(self, partition: Partition) -> None: ...
+
+
 class Partitions:
     """The registry. `on_leadership` listeners hear (partition, is_leader) after a change;
     `on_followed` hears of each topic whose partitions all are what the metadata says."""
@@ -46,7 +54,9 @@ class Partitions:
         logs: AllLogs,
         config_for: Callable[[str], LogConfig],
         disk_failed: Callable[[DiskFailed], None],
+        replication: Replicates,
     ) -> None:
+        self._replication = replication
         self._node_id = node_id
         self._clock = clock
         self._current_image = image
@@ -199,9 +209,12 @@ class Partitions:
             partition = self._create(topic, index)
             if partition is None:
                 return
+        followed = (partition.leader, partition.leader_epoch)
         if partition.follow_metadata(state):
             for heard in self.on_leadership:
                 heard(partition, partition.is_leader)
+        if (partition.leader, partition.leader_epoch) != followed:
+            self._replication.follow(partition)
 
     def _create(self, topic: TopicState, index: int) -> Partition | None:
         topic_partition = TopicPartition(topic.name, index)
@@ -209,7 +222,9 @@ class Partitions:
             log = self._logs.get_or_create(topic_partition, topic.id, self._config_for(topic.name))
         except DiskFailed:
             return None  # the directory has gone offline and says so itself
-        partition = Partition(topic_partition, topic.id, self._node_id, log, self._disk_failed)
+        partition = Partition(
+            topic_partition, topic.id, self._node_id, log, self._disk_failed, self._replication
+        )
         self._by_name[topic_partition] = partition
         self._by_id[topic.id, index] = partition
         return partition
@@ -220,6 +235,7 @@ class Partitions:
             return
         del self._by_id[topic.id, index]
         was_leader = partition.is_leader
+        self._replication.forget(partition)
         partition.retire()
         if was_leader:
             for heard in self.on_leadership:
@@ -242,6 +258,7 @@ class Partitions:
         ]
         for partition in lost:
             was_leader = partition.is_leader
+            self._replication.forget(partition)
             partition.go_offline()
             if was_leader:
                 for heard in self.on_leadership:

@@ -2,9 +2,10 @@
 
 from uuid import UUID
 
-from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.partitions.partition import ChangeAnswered, Partition
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import TopicPartition
+from kafkapy.core.seams import Clock
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
@@ -34,10 +35,31 @@ def open_partition(
     log = PartitionLog.open(
         disk, clock, SimRng(1), directory, topic_partition, LogConfig(), is_clean=False
     )
-    partition = Partition(topic_partition, TOPIC_ID, 1, log, _failed)
+    partition = Partition(topic_partition, TOPIC_ID, 1, log, _failed, FakeReplication(clock))
     state = PartitionState((1,), (1,), 1, leader_epoch, leader_epoch, (UUID(int=1),))
     partition.follow_metadata(state)
     return partition
+
+
+class FakeReplication:
+    """Everybody is alive; what is proposed to the controller waits for the test."""
+
+    max_lag_ms = 30_000
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.dead: set[int] = set()
+        self.proposed: list[tuple[tuple[int, ...], ChangeAnswered]] = []
+        self.withdrawn = 0
+
+    def is_eligible(self, broker_id: int, broker_epoch: int) -> bool:
+        return broker_id not in self.dead
+
+    def propose(self, partition: Partition, isr: tuple[int, ...], then: ChangeAnswered) -> None:
+        self.proposed.append((isr, then))
+
+    def withdraw(self, partition: Partition) -> None:
+        self.withdrawn += 1
 
 
 def _failed(failed: DiskFailed) -> None:

@@ -13,6 +13,7 @@ from kafkapy.protocol.batch import NewRecord, build_batch
 from kafkapy.sim.world.clock import SimClock
 from kafkapy.sim.world.disk import SimDisk
 from kafkapy.sim.world.rng import SimRng
+from tests.broker.partitions.in_memory import FakeReplication
 
 NODE = 1
 ORDERS = TopicPartition("orders", 0)
@@ -47,7 +48,9 @@ class Kit:
         )
 
     def opened(self, leader_epoch: int = 0) -> Partition:
-        partition = Partition(ORDERS, TOPIC_ID, NODE, self.log("/a"), self.failed.append)
+        partition = Partition(
+            ORDERS, TOPIC_ID, NODE, self.log("/a"), self.failed.append, FakeReplication(self.clock)
+        )
         partition.follow_metadata(
             PartitionState((NODE,), (NODE,), NODE, leader_epoch, leader_epoch, (UUID(int=9),))
         )

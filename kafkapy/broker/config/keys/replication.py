@@ -57,43 +57,36 @@ class ReplicationKeys(Section):
         1048576,
         "Bytes that a follower asks for of each partition.",
         valid=at_least(0),
-        ignored=ONE_NODE,
     )
     replica_fetch_response_max_bytes = int32(
         10485760,
         "Bytes that a follower asks for in one response.",
         valid=at_least(0),
-        ignored=ONE_NODE,
     )
     replica_fetch_min_bytes = int32(
         1,
         "Bytes that a leader waits for before it answers a follower.",
         importance=HIGH,
-        ignored=ONE_NODE,
     )
     replica_fetch_wait_max_ms = int32(
         500,
         "How long a leader may hold a follower's fetch.",
         importance=HIGH,
-        ignored=ONE_NODE,
     )
     replica_fetch_backoff_ms = int32(
         1000,
         "How long a follower waits after a failed fetch.",
         valid=at_least(0),
-        ignored=ONE_NODE,
     )
     replica_lag_time_max_ms = int64(
         30000,
         "How long a follower may be behind its leader before it leaves the ISR.",
         importance=HIGH,
-        ignored=ONE_NODE,
     )
     replica_socket_timeout_ms = int32(
         30000,
         "How long a follower waits for an answer.",
         importance=HIGH,
-        ignored=ONE_NODE,
     )
     replica_socket_receive_buffer_bytes = int32(
         65536,
