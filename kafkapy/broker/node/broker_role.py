@@ -28,11 +28,12 @@ from kafkapy.broker.node.settings import (
 )
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
+from kafkapy.broker.peers.broker_connections import BrokerConnections, OtherBrokers
 from kafkapy.broker.replication.replication import Replication
 from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.core.seams import Callback, OtherNodes
+from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
 from kafkapy.group.lag import LagFigure
 from kafkapy.kraft.controller.directories import ReplicaDirectory
@@ -51,9 +52,7 @@ HangUp = Callable[[Callback], None]
 class BrokerRole(Role):
     """Handlers of client requests are given this."""
 
-    def __init__(
-        self, base: NodeBase, link: ControllerLink, other_nodes: OtherNodes, turn: Turn
-    ) -> None:
+    def __init__(self, base: NodeBase, link: ControllerLink, turn: Turn) -> None:
         super().__init__(base)
         self.link = link
         self.turn = turn
@@ -91,15 +90,13 @@ class BrokerRole(Role):
             node_id=self.node_id,
             config=self.config,
             clock=self.clock,
-            rng=self.rng,
             journal=self.journal,
-            network=base.network,
+            connections=self._connections_for(base, "replica"),
             link=link,
             facts=self._facts,
             image=lambda: self.image,
             partitions=lambda: self.partitions,
             disk_failed=self.directory_failed,
-            peer_settings=peer_settings(self.config, "replica"),
         )
         self.partitions = Partitions(
             self.node_id,
@@ -120,13 +117,14 @@ class BrokerRole(Role):
         )
         self.auto_topics = AutoTopics(link, self.config, self.journal)
         self.producer_ids = BlockProducerIds(self._allocate_producer_ids)
+        self._other_brokers = OtherBrokers(self._connections_for(base, "coordinator"), self.clock)
         self._groups = GroupWiring(config=self.config, clock=self.clock)
         self.groups = self._groups.shards
         self._transactions = TransactionWiring(
             node_id=self.node_id,
             config=self.config,
             clock=self.clock,
-            other_nodes=other_nodes,
+            other_nodes=self._other_brokers,
             image=lambda: self.image,
             partitions=self.partitions,
             producer_ids=self.producer_ids,
@@ -145,6 +143,17 @@ class BrokerRole(Role):
         self._on_caught_up: Callback | None = None
         self._follows = False
         self._is_stopping = False
+
+    def _connections_for(self, base: NodeBase, purpose: str) -> BrokerConnections:
+        """To other brokers."""
+        return BrokerConnections(
+            base.network,
+            self.clock,
+            self.rng,
+            lambda: self.image,
+            listener=self.config.listening.inter_broker_name,
+            settings=peer_settings(self.config, purpose),
+        )
 
     # --- start ---
 
@@ -189,6 +198,7 @@ class BrokerRole(Role):
         self._transactions.close()
         self._groups.close()
         self._replication.close()
+        self._other_brokers.close()
         self.partitions.close()
         self.hang_up(partial(self._close, then))
 

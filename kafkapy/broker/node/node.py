@@ -19,10 +19,9 @@ from kafkapy.broker.node.base import NodeBase, StartsAndStops
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.node.controller_role import ControllerRole
 from kafkapy.broker.node.settings import peer_settings
-from kafkapy.broker.peers.nobody_else import NobodyElse
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import Network, NoNetwork
-from kafkapy.core.seams import Callback, Clock, Disk, Journal, OtherNodes, Rng
+from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng
 from kafkapy.core.turn import Turn
 
 
@@ -39,7 +38,6 @@ class Node(NodeBase):
         journal: Journal,
         bound_ports: Mapping[str, int],
         network: Network | None = None,
-        other_nodes: OtherNodes | None = None,
         host: str = "127.0.0.1",
         turn: Turn | None = None,
     ) -> None:
@@ -61,7 +59,7 @@ class Node(NodeBase):
             link = self.controller.link
         self.broker: BrokerRole | None = None
         if config.is_broker:
-            self.broker = BrokerRole(self, link, other_nodes or NobodyElse(), turn or Turn())
+            self.broker = BrokerRole(self, link, turn or Turn())
         if self.controller is not None and self.broker is not None:
             self.controller.when_serving = self.broker.when_serving
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.broker.partitions.partition import Partition
-from kafkapy.broker.peers.connection import PeerConnection, PeerSettings
+from kafkapy.broker.peers.broker_connections import BrokerConnections
 from kafkapy.broker.replication.fetcher import ReplicaFetcher
 from kafkapy.broker.replication.isr_changes import Answered, IsrChanges
 from kafkapy.broker.replication.messages import Limits
-from kafkapy.core.addresses import Address
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE
-from kafkapy.core.network import Network
-from kafkapy.core.seams import Clock, Journal, Rng, Timer
+from kafkapy.core.seams import Clock, Journal, Timer
 from kafkapy.core.time import later
 from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
 from kafkapy.kraft.image.image import MetadataImage
@@ -48,30 +46,25 @@ class Replication:
         node_id: int,
         config: "BrokerConfig",
         clock: Clock,
-        rng: Rng,
         journal: Journal,
-        network: Network,
+        connections: BrokerConnections,
         link: ControllerLink,
         facts: Facts,
         image: Callable[[], MetadataImage],
         partitions: Callable[[], Iterable[Partition]],
         disk_failed: Callable[[DiskFailed], None],
-        peer_settings: PeerSettings,
     ) -> None:
         self.node_id = node_id
         self.clock = clock
         self.journal = journal
         self._config = config
-        self._rng = rng
-        self._network = network
+        self._connections = connections
         self._facts = facts
         self._image = image
         self._partitions = partitions
         self._disk_failed = disk_failed
-        self._peer_settings = peer_settings
         self._changes = IsrChanges(link, clock, facts.isr_changes)
         self._fetchers: dict[int, ReplicaFetcher] = {}
-        self._connections: dict[int, PeerConnection] = {}
         self._follows: dict[Partition, ReplicaFetcher] = {}
         self._timer: Timer | None = None
         self._is_closed = False
@@ -89,10 +82,8 @@ class Replication:
         self._changes.close()
         for fetcher in self._fetchers.values():
             fetcher.close()
-        for connection in self._connections.values():
-            connection.close()
+        self._connections.close()
         self._fetchers.clear()
-        self._connections.clear()
         self._follows.clear()
 
     # -- partitions as they are now
@@ -109,7 +100,7 @@ class Replication:
         fetcher = self._fetchers.get(leader)
         if fetcher is None:
             fetcher = self._fetchers[leader] = ReplicaFetcher(
-                self, leader, lambda: self._connection(leader)
+                self, leader, lambda: self._connections.to(leader)
             )
         self._follows[partition] = fetcher
         fetcher.follow(partition)
@@ -126,9 +117,7 @@ class Replication:
     def _drop_idle(self) -> None:
         for leader in [one for one, fetcher in self._fetchers.items() if not len(fetcher)]:
             self._fetchers.pop(leader).close()
-            connection = self._connections.pop(leader, None)
-            if connection is not None:
-                connection.close()
+            self._connections.drop(leader)
 
     # -- what leaders ask (partitions/partition.py)
 
@@ -193,27 +182,3 @@ class Replication:
 
     def disk_failed(self, failed: DiskFailed) -> None:
         self._disk_failed(failed)
-
-    def _connection(self, leader: int) -> PeerConnection | None:
-        """To the listener between brokers of the leader, as the metadata has it."""
-        broker = self._image().brokers.get(leader)
-        name = self._config.listening.inter_broker_name
-        found = None
-        for endpoint in () if broker is None else broker.endpoints:
-            if endpoint.name == name:
-                found = Address(endpoint.host, endpoint.port)
-        connection = self._connections.get(leader)
-        if connection is not None and connection.address != found:
-            del self._connections[leader]
-            connection.close()
-            connection = None
-        if connection is None and found is not None:
-            connection = self._connections[leader] = PeerConnection(
-                self._network,
-                self.clock,
-                self._rng,
-                found,
-                listener=name,
-                settings=self._peer_settings,
-            )
-        return connection
