@@ -15,9 +15,7 @@ controller; `on_resign` ends it. formats/quorum 5, formats/metadata 2.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import field
 
-from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.jobs import Job
 from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
@@ -26,12 +24,11 @@ from kafkapy.kraft.image.difference import difference
 from kafkapy.kraft.image.image import METADATA_VERSION, MetadataImage
 from kafkapy.kraft.log.copying import Copying
 from kafkapy.kraft.log.loading import Loading
-from kafkapy.kraft.log.metadata_log import DEFAULT_SEGMENT_BYTES, MetadataLog
-from kafkapy.kraft.log.replay import Appended, OnDelta, Replay
+from kafkapy.kraft.log.metadata_log import MetadataLog
+from kafkapy.kraft.log.replay import Appended, Replay
 from kafkapy.kraft.log.snapshot_file import SnapshotId
-from kafkapy.kraft.log.snapshotting import SnapshotSettings, Snapshotting
-from kafkapy.kraft.quorum.answering import Answering
-from kafkapy.kraft.quorum.description import QuorumDescription, describe
+from kafkapy.kraft.log.snapshotting import Snapshotting
+from kafkapy.kraft.quorum.answering import Answering, QuorumStopped
 from kafkapy.kraft.quorum.effects import (
     AppendFetched,
     BecomeLeader,
@@ -46,12 +43,14 @@ from kafkapy.kraft.quorum.effects import (
 )
 from kafkapy.kraft.quorum.epoch_start import first_records
 from kafkapy.kraft.quorum.leader import Leader
-from kafkapy.kraft.quorum.messages import Request, Response
+from kafkapy.kraft.quorum.messages import NobodyThere, Request, Response
 from kafkapy.kraft.quorum.quorum import Quorum
-from kafkapy.kraft.quorum.state import QuorumSettings
 from kafkapy.kraft.quorum.state_file import QUORUM_STATE, read_quorum_state, render_quorum_state
+from kafkapy.kraft.quorum.voter_changes import Probe, VoterChanges, VoterChangeSettings
 from kafkapy.kraft.quorum.voter_history import VoterHistory
-from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet
+from kafkapy.kraft.quorum.voters import Voter
+from kafkapy.kraft.quorum_facts import MetadataQuorumSettings, QuorumFacts
+from kafkapy.kraft.records.control import ControlRecord
 from kafkapy.kraft.records.metadata import FeatureLevelRecord, MetadataRecord
 from kafkapy.kraft.storage.adoption import METADATA_DIRECTORY
 from kafkapy.kraft.storage.bootstrap import read_bootstrap
@@ -62,25 +61,12 @@ Answered = Callable[[Response | Exception], None]
 Transport = Callable[[int | None, Request, Answered], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataQuorumSettings:
-    """`configured_voters`: controller.quorum.voters, for a static quorum. `endpoints`: this
-    controller's listeners, as others reach them."""
-
-    cluster_id: str
-    local: ReplicaKey
-    endpoints: tuple[VoterAddress, ...] = ()
-    configured_voters: VoterSet = field(default_factory=VoterSet)
-    quorum: QuorumSettings = field(default_factory=QuorumSettings)
-    snapshots: SnapshotSettings = field(default_factory=SnapshotSettings)
-    segment_bytes: int = DEFAULT_SEGMENT_BYTES
-
-
-class MetadataQuorum:
+class MetadataQuorum(QuorumFacts):
     """Open it, `subscribe`, set `on_lead` and `on_resign`, then `start`.
 
     `transport(to, request, then)` calls another voter (None: any bootstrap server); a
-    quorum of one needs none. `on_failed` hears of a disk that failed: the node must stop.
+    quorum of one needs none. `probe` asks a voter to be for its versions. `on_failed`
+    hears of a disk that failed: the node must stop.
     """
 
     def __init__(
@@ -92,6 +78,7 @@ class MetadataQuorum:
         settings: MetadataQuorumSettings,
         *,
         transport: Transport | None = None,
+        probe: Probe | None = None,
         journal: Journal | None = None,
     ) -> None:
         self.settings = settings
@@ -123,6 +110,21 @@ class MetadataQuorum:
             settings=settings.quorum,
         )
         self.answering = Answering(self._quorum, self.log, clock, self._carry_out)
+        self.voter_changes = VoterChanges(
+            self._quorum,
+            Voter(settings.local, settings.endpoints),
+            clock,
+            VoterChangeSettings(
+                listener=settings.endpoints[0].listener if settings.endpoints else "",
+                request_timeout_ms=settings.quorum.request_timeout_ms,
+            ),
+            history=lambda: self._history,
+            append=self._append_change,
+            carry_out=self._carry_out,
+            probe=probe,
+        )
+        # Hears of nodes whose process is not there, whenever one of them was to be told something.
+        self.on_nobody_there: Callable[[int], None] = lambda node_id: None
         self._when_led: list[Callable[[], None]] = []
         self._told_leader: int | None = None
         self._waiting: deque[tuple[int, Committed]] = deque()
@@ -133,74 +135,8 @@ class MetadataQuorum:
         self._metadata_version = 0
         self._loading: Job | None = None
         self._timer: Timer | None = None
+        self._timer_at = NEVER
         self._loaded: Callable[[], None] | None = None
-
-    # -- what is known -----------------------------------------------------------------
-
-    @property
-    def image(self) -> MetadataImage:
-        """What is committed, as far as it is applied."""
-        return self._replay.image
-
-    @property
-    def is_loaded(self) -> bool:
-        """The image has all that was committed when this node learned of it first."""
-        return self._replay.is_loaded
-
-    @property
-    def is_active(self) -> bool:
-        """This node leads and may append."""
-        return self._is_active
-
-    @property
-    def next_offset(self) -> int:
-        """The offset that the next appended record gets."""
-        return self.log.end_offset
-
-    @property
-    def high_watermark(self) -> int | None:
-        return self._quorum.high_watermark
-
-    @property
-    def leader_id(self) -> int | None:
-        return self._quorum.leader_id
-
-    @property
-    def leader_epoch(self) -> int:
-        return self._quorum.epoch
-
-    @property
-    def voters(self) -> VoterSet:
-        return self._quorum.voters
-
-    @property
-    def kraft_version(self) -> int:
-        return self._history.kraft_version
-
-    def address_of(self, node_id: int, listener: str) -> VoterAddress | None:
-        """Where a voter or the leader is reached, as far as this replica knows."""
-        if node_id == self._quorum.leader_id:
-            for one in self._quorum.leader_endpoints:
-                if one.listener == listener:
-                    return one
-        voter = self._quorum.voters.get(node_id)
-        return None if voter is None else voter.address(listener)
-
-    def when_led(self, then: Callable[[], None]) -> None:
-        """`then` whenever another leader is known, for ever."""
-        self._when_led.append(then)
-
-    def describe(self) -> QuorumDescription:
-        """Refused(NOT_LEADER_OR_FOLLOWER) if another node leads."""
-        role = self._quorum.role
-        if not isinstance(role, Leader):
-            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        return describe(role, self._quorum.voters, self._clock.now(), self._clock.wall())
-
-    def subscribe(self, on_delta: OnDelta) -> None:
-        """`on_delta(image, delta)` after every committed batch that changed something; the
-        first one is all that was there at the start."""
-        self._replay.subscribe(on_delta)
 
     # -- beginning and end -------------------------------------------------------------
 
@@ -221,7 +157,8 @@ class MetadataQuorum:
             elif not self._is_closed:
                 now = self._clock.now()
                 stored = read_quorum_state(self._disk, self._quorum_state_path)
-                self._quorum.begin(stored, self._history.voters, now)
+                history = self._history
+                self._quorum.begin(stored, history.voters, now, history.kraft_version)
                 self.answering.begin()
                 self._carry_out()
 
@@ -264,6 +201,19 @@ class MetadataQuorum:
         self._flush()
         return end
 
+    def cannot_raise_kraft_version(self) -> str | None:
+        """Why kraft.version may not go from 0 to 1 now; None if it may."""
+        return self.voter_changes.cannot_upgrade()
+
+    def raise_kraft_version(self) -> None:
+        """To 1: the voters are in the log from here on. Refused if this node does not lead."""
+        if not self._is_active:
+            raise Refused(ErrorCode.NOT_CONTROLLER)
+        try:
+            self.voter_changes.upgrade()
+        except QuorumStopped as stopped:
+            raise Refused(ErrorCode.NOT_CONTROLLER) from stopped
+
     def when_committed(self, end_offset: int, then: Committed) -> None:
         """`then(None)` once all below is committed and in the image, in the order of the
         offsets; `then(NOT_CONTROLLER)` if this node stops leading first."""
@@ -276,17 +226,34 @@ class MetadataQuorum:
 
     def _append_leader_change(self, effect: BecomeLeader) -> None:
         settings = self.settings
-        control = first_records(settings.local, settings.endpoints, effect.granting, self._history)
-        now, base_offset = self._clock.wall(), self.log.end_offset
-        size = self.log.append_control(control, epoch=effect.epoch, now=now)
+        self._append_control(
+            first_records(settings.local, settings.endpoints, effect.granting, self._history)
+        )
+
+    def _append_control(self, control: Sequence[ControlRecord]) -> int:
+        """One batch, by the leader; the offset behind it. What it says of voters holds at once."""
+        now, base_offset, epoch = self._clock.wall(), self.log.end_offset, self._quorum.epoch
+        size = self.log.append_control(control, epoch=epoch, now=now)
         for offset, record in enumerate(control, base_offset):
             self._history.note(offset, record)
-        self._quorum.set_voters(self._history.voters, self._clock.now())
-        self._replay.appended(
-            Appended(base_offset, self.log.end_offset, effect.epoch, now, size, ())
-        )
+        self._voters_changed()
+        end = self.log.end_offset
+        self._replay.appended(Appended(base_offset, end, epoch, now, size, ()))
         self.answering.news()
         self._flush()
+        return end
+
+    def _append_change(self, control: Sequence[ControlRecord]) -> int:
+        """As `_append_control`, asked for from outside."""
+        try:
+            return self._append_control(control)
+        except DiskFailed as failure:
+            self._disk_failed(failure)
+            raise QuorumStopped from failure
+
+    def _voters_changed(self) -> None:
+        history = self._history
+        self._quorum.set_voters(history.voters, self._clock.now(), history.kraft_version)
 
     def _begin_to_lead(self, leader: Leader) -> None:
         """Everything of older epochs is committed and applied, our LEADER_CHANGE too."""
@@ -301,6 +268,7 @@ class MetadataQuorum:
 
     def _stop_leading(self) -> None:
         self._replay.forget_appended()
+        self.voter_changes.stopped_leading()
         was_active, self._is_active = self._is_active, False
         waiting, self._waiting = self._waiting, deque()
         for _, then in waiting:
@@ -354,12 +322,13 @@ class MetadataQuorum:
                 self.log.partition.advance_high_watermark(effect.high_watermark)
                 self._replay.advance(effect.high_watermark)
                 self.answering.news()
+                self.voter_changes.advanced()
             case AppendFetched():
                 self._append_fetched(effect)
             case Truncate():
                 self.log.truncate_to(effect.end_offset)
                 self._history.truncate_to(effect.end_offset)
-                self._quorum.set_voters(self._history.voters, self._clock.now())
+                self._voters_changed()
             case FetchSnapshot():
                 self._copying.begin(effect.snapshot)
             case SnapshotPiece():
@@ -371,7 +340,10 @@ class MetadataQuorum:
                 return
             now = self._clock.now()
             if isinstance(answer, Exception):
-                self._quorum.request_failed(effect.to, now)
+                is_gone = isinstance(answer, NobodyThere)
+                self._quorum.request_failed(effect.to, now, is_gone=is_gone)
+                if is_gone and effect.to is not None:
+                    self.on_nobody_there(effect.to)
             else:
                 try:
                     self._quorum.response(effect.to, effect.request, answer, now)
@@ -389,7 +361,7 @@ class MetadataQuorum:
             if batch.header.is_control:
                 for offset, record in batch.control_records():
                     self._history.note(offset, record)
-        self._quorum.set_voters(self._history.voters, self._clock.now())
+        self._voters_changed()
         self._flush()
 
     def _flush(self) -> None:
@@ -411,12 +383,16 @@ class MetadataQuorum:
         self._carry_out()
 
     def _arm(self) -> None:
+        now = self._clock.now()
         if self._timer is not None:
+            if self._timer_at <= now:
+                return  # about to tick: what is due now is nothing that will be
             self._timer.cancel()
             self._timer = None
-        when = self._quorum.next_tick(self._clock.now())
+        when = self._quorum.next_tick(now)
         if when != NEVER and not self._is_closed:
             self._timer = self._clock.call_at(when, self._tick)
+            self._timer_at = when
 
     def _tick(self) -> None:
         self._timer = None
@@ -481,7 +457,7 @@ class MetadataQuorum:
             delta = difference(self.image, loading.image)
             self._replay.start_at(loading.image, loading.next_offset, delta)
             now = self._clock.now()
-            self._quorum.set_voters(self._history.voters, now)
+            self._voters_changed()
             self._quorum.log_flushed(self.log.end_offset, now)
             self._carry_out()
 

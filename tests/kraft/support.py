@@ -7,8 +7,9 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
-from kafkapy.kraft.metadata_quorum import MetadataQuorum, MetadataQuorumSettings
+from kafkapy.kraft.metadata_quorum import MetadataQuorum
 from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet
+from kafkapy.kraft.quorum_facts import MetadataQuorumSettings
 from kafkapy.kraft.records.metadata import MetadataRecord, NoOpRecord
 from kafkapy.kraft.storage.adoption import adopt
 from kafkapy.kraft.storage.bootstrap import activation_records

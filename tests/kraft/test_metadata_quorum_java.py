@@ -9,8 +9,9 @@ import pytest
 from compat_tests import installation, oracle
 from kafkapy.core.time import Instant
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
-from kafkapy.kraft.metadata_quorum import MetadataQuorum, MetadataQuorumSettings
+from kafkapy.kraft.metadata_quorum import MetadataQuorum
 from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, parse_voters
+from kafkapy.kraft.quorum_facts import MetadataQuorumSettings
 from kafkapy.kraft.records.metadata import ConfigRecord, PartitionRecord, TopicRecord
 from kafkapy.kraft.storage.adoption import adopt
 from kafkapy.kraft.storage.bootstrap import activation_records

@@ -55,13 +55,15 @@ class NodeBase:
         # Of this life of the process, in both of its roles.
         self.incarnation_id = rng.uuid()
         self.network = network
+        transport = self._transport()
         self.quorum = MetadataQuorum(
             disk,
             clock,
             rng,
             config.metadata_directory,
             quorum_settings(config, self.identity, self.endpoints),
-            transport=self._transport(),
+            transport=transport,
+            probe=transport.probe,
             journal=journal,
         )
         self.quorum.on_failed = self._metadata_disk_failed

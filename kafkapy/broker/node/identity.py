@@ -5,10 +5,11 @@ larger cluster does not: Kafka asks for `format` first, so that nobody founds a 
 cluster by accident.
 """
 
+from typing import Final
 from uuid import UUID
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.listeners import parse_voters
+from kafkapy.broker.config.listeners import parse_addresses, parse_voters
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Disk, Journal, Rng
@@ -16,6 +17,9 @@ from kafkapy.core.time import Instant
 from kafkapy.kraft.quorum.voters import VoterAddress
 from kafkapy.kraft.storage.adoption import DirectoryRefused, adopt, inspect, make_directory
 from kafkapy.kraft.storage.format import format_directories
+
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::", *_LOOPBACK})
 
 
 class CannotStart(Exception):
@@ -61,11 +65,13 @@ def is_alone(config: BrokerConfig) -> bool:
     voters = parse_voters(config.controller_quorum_voters)
     if voters:
         return {voter.node_id for voter in voters} == {config.node_id}
-    own_ports = {endpoint.port for endpoint in config.listening.controller}
-    return all(
-        address.rpartition(":")[2] in map(str, own_ports)
-        for address in config.controller_quorum_bootstrap_servers
-    )
+    own = (*config.listening.controller, *config.listening.advertised)
+    here = {(one.host, one.port) for one in own}
+    # What listens on every address, or on a loopback one, is reached by any such name.
+    here |= {(name, one.port) for one in own if one.host in _EVERYWHERE for name in _LOOPBACK}
+    key = "controller.quorum.bootstrap.servers"
+    servers = parse_addresses(key, config.controller_quorum_bootstrap_servers)
+    return all(address in here for address in servers)
 
 
 def _format_empty(

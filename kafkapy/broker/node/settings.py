@@ -10,9 +10,9 @@ from kafkapy.broker.peers.connection import PeerSettings
 from kafkapy.core.addresses import Address
 from kafkapy.kraft.controller.state import ControllerSettings
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
-from kafkapy.kraft.metadata_quorum import MetadataQuorumSettings
 from kafkapy.kraft.quorum.state import QuorumSettings
 from kafkapy.kraft.quorum.voters import ReplicaKey, Voter, VoterAddress, VoterSet
+from kafkapy.kraft.quorum_facts import MetadataQuorumSettings
 from kafkapy.log.cleaning.cleaner import CleanerSettings
 from kafkapy.log.directories.all_logs import DirectorySettings
 
@@ -34,6 +34,7 @@ def quorum_settings(
             retry_backoff_ms=config.controller_quorum_retry_backoff_ms,
             fetch_max_bytes=config.controller_quorum_fetch_max_bytes,
             fetch_snapshot_max_bytes=config.controller_quorum_fetch_snapshot_max_bytes,
+            joins_by_itself=config.is_controller and config.controller_quorum_auto_join_enable,
         ),
         snapshots=SnapshotSettings(
             max_new_record_bytes=config.metadata_log_max_record_bytes_between_snapshots,

@@ -1,10 +1,11 @@
 """What the handlers of the quorum's requests share: ask the replica here, or hang up."""
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kafkapy.broker.requests.request import Hangup
+from kafkapy.broker.requests.request import Fields, Hangup, Later
 from kafkapy.kraft.quorum.answering import QuorumStopped
-from kafkapy.kraft.quorum.messages import Request, Response
+from kafkapy.kraft.quorum.messages import Request, Response, VoterChangeRequest
 
 if TYPE_CHECKING:
     from kafkapy.kraft.metadata_quorum import MetadataQuorum
@@ -24,3 +25,15 @@ def ask(role: HasQuorum, request: Request) -> Response:
         return role.quorum.answering.handle(request)
     except QuorumStopped as stopped:
         raise Hangup(SILENT) from stopped
+
+
+def ask_for_change(
+    role: HasQuorum, request: VoterChangeRequest, answer: Callable[[Any], Fields]
+) -> Later:
+    """A change of the voters, answered when it is there. Hangup as above."""
+    later = Later()
+    try:
+        role.quorum.voter_changes.ask(request, lambda told: later.resolve(answer(told)))
+    except QuorumStopped as stopped:
+        raise Hangup(SILENT) from stopped
+    return later

@@ -10,22 +10,29 @@ so that votes and news of epochs are not queued behind it.
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from kafkapy import __version__
 from kafkapy.broker.peers.connection import PeerConnection, PeerSettings
 from kafkapy.broker.peers.failures import CallFailed, Why
-from kafkapy.broker.raft import epochs, fetch, fetch_snapshot, vote
+from kafkapy.broker.raft import epochs, fetch, fetch_snapshot, vote, voters
 from kafkapy.core.addresses import Address
 from kafkapy.core.errors import Corrupt, Refused
 from kafkapy.core.network import Network
 from kafkapy.core.seams import Clock, Rng
+from kafkapy.kraft.features import KRAFT_VERSION
 from kafkapy.kraft.quorum.messages import (
+    AddVoterRequest,
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchRequest,
     FetchSnapshotRequest,
+    NobodyThere,
+    RemoveVoterRequest,
     Request,
     Response,
+    UpdateVoterRequest,
     VoteRequest,
 )
+from kafkapy.kraft.quorum.voters import VoterAddress
 from kafkapy.protocol.api_keys import ApiKey
 
 Answered = Callable[[Response | Exception], None]
@@ -51,6 +58,14 @@ _RPCS: Final[dict[type, _Rpc]] = {
     ),
     FetchSnapshotRequest: _Rpc(
         ApiKey.FETCH_SNAPSHOT, (0, 1), fetch_snapshot.request_fields, fetch_snapshot.response_from
+    ),
+    # Not v0: who joins cannot fetch while it waits for the commit.
+    AddVoterRequest: _Rpc(ApiKey.ADD_RAFT_VOTER, (1, 1), voters.add_fields, voters.changed_from),
+    RemoveVoterRequest: _Rpc(
+        ApiKey.REMOVE_RAFT_VOTER, (0, 0), voters.remove_fields, voters.changed_from
+    ),
+    UpdateVoterRequest: _Rpc(
+        ApiKey.UPDATE_RAFT_VOTER, (0, 0), voters.update_fields, voters.updated_from
     ),
 }
 
@@ -104,11 +119,35 @@ class RaftTransport:
 
     def _read(self, rpc: _Rpc, answer: Any) -> Response | Exception:
         if isinstance(answer, CallFailed):
-            return answer
+            return NobodyThere(str(answer)) if answer.why is Why.REFUSED else answer
         try:
             return rpc.response_from(answer, self._listener)
         except (Refused, Corrupt) as failure:
             return failure
+
+    def probe(self, address: VoterAddress, then: Callable[[tuple[int, int] | None], None]) -> None:
+        """Which kraft.versions the node at `address` supports; None if it does not answer."""
+        connection = PeerConnection(
+            self._network,
+            self._clock,
+            self._rng,
+            Address(address.host, address.port),
+            listener=self._listener,
+            settings=self._settings,
+        )
+
+        def answered(answer: Any) -> None:
+            connection.close()
+            is_told = not isinstance(answer, CallFailed) and not answer.error_code
+            then(_kraft_versions(answer) if is_told else None)
+
+        connection.call(
+            ApiKey.API_VERSIONS,
+            {"client_software_name": "kafkapy", "client_software_version": __version__},
+            answered,
+            versions=(3, 4),
+            timeout_ms=self._request_timeout_ms,
+        )
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -134,3 +173,10 @@ class RaftTransport:
             )
             self._connections[address, waits] = connection
         return connection
+
+
+def _kraft_versions(answer: Any) -> tuple[int, int]:
+    for row in answer.supported_features:
+        if row.name == KRAFT_VERSION:
+            return row.min_version, row.max_version
+    return 0, 0

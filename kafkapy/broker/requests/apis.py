@@ -171,6 +171,9 @@ APIS: tuple[Api, ...] = (
     ),
     _row(K.LIST_CONFIG_RESOURCES, (0, 1), "DESCRIBE_CONFIGS on Cluster"),
     _row(K.DESCRIBE_TOPIC_PARTITIONS, (0, 0), "DESCRIBE on Topic"),
+    _row(K.ADD_RAFT_VOTER, (0, 1), "ALTER on Cluster", **_FORWARDED),
+    _row(K.REMOVE_RAFT_VOTER, (0, 0), "ALTER on Cluster", **_FORWARDED),
+    _row(K.UPDATE_RAFT_VOTER, (0, 0), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
 )
 
 _ON_BROKER = {int(api.key): api for api in APIS if api.on_broker}

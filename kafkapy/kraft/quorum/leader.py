@@ -18,6 +18,8 @@ from kafkapy.kraft.quorum.voters import ReplicaKey, VoterSet
 
 # Observers that have not fetched for so long are not listed any more (Kafka's constant).
 OBSERVER_SESSION_TIMEOUT_MS = 300_000
+# So lately must one have fetched that is to vote (Kafka's constant).
+CAUGHT_UP_WITHIN_MS = 3_600_000
 
 
 @dataclass(slots=True)
@@ -126,6 +128,14 @@ class Leader:
         if len(self._fetched) + (self.key.id in self.voters) > len(self.voters) // 2:
             self._fetched.clear()
             self.check_deadline = Instant(now + self.check_interval_ms)
+
+    def is_caught_up(self, replica: ReplicaKey, now: Instant) -> bool:
+        """Whether one that does not vote has had all of the log lately: only then a vote of
+        its own holds nothing up."""
+        observer = self.observers.get(replica)
+        if observer is None or observer.last_caught_up < 0:
+            return False
+        return now - observer.last_fetch < CAUGHT_UP_WITHIN_MS
 
     def to_remind(self, now: Instant) -> list[int]:
         """Voters that should hear (again) that this epoch has begun."""

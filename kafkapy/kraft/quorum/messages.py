@@ -67,6 +67,31 @@ class FetchSnapshotRequest(NamedTuple):
     max_bytes: int
 
 
+class AddVoterRequest(NamedTuple):
+    """`waits_for_commit`: else the answer comes once the leader has appended the new set."""
+
+    cluster_id: str | None
+    voter: ReplicaKey
+    endpoints: tuple[VoterAddress, ...]
+    timeout_ms: int
+    waits_for_commit: bool = True
+
+
+class RemoveVoterRequest(NamedTuple):
+    cluster_id: str | None
+    voter: ReplicaKey
+
+
+class UpdateVoterRequest(NamedTuple):
+    """A voter's word about itself."""
+
+    cluster_id: str | None
+    epoch: int
+    voter: ReplicaKey
+    endpoints: tuple[VoterAddress, ...]
+    kraft_versions: tuple[int, int]
+
+
 class VoteResponse(NamedTuple):
     error: ErrorCode
     epoch: int
@@ -76,7 +101,7 @@ class VoteResponse(NamedTuple):
 
 
 class EpochResponse(NamedTuple):
-    """The answer to BeginQuorumEpoch and EndQuorumEpoch."""
+    """The answer to BeginQuorumEpoch, EndQuorumEpoch and UpdateRaftVoter."""
 
     error: ErrorCode
     epoch: int
@@ -109,11 +134,25 @@ class FetchSnapshotResponse(NamedTuple):
     leader_endpoints: tuple[VoterAddress, ...] = ()
 
 
+class VoterResponse(NamedTuple):
+    """The answer to AddRaftVoter and RemoveRaftVoter."""
+
+    error: ErrorCode
+    message: str | None = None
+
+
+class NobodyThere(Exception):
+    """Instead of an answer: the other's machine is there and refuses connections. Its process
+    is dead, or starts."""
+
+
+VoterChangeRequest = AddVoterRequest | RemoveVoterRequest | UpdateVoterRequest
 Request = (
     VoteRequest
     | BeginQuorumEpochRequest
     | EndQuorumEpochRequest
     | FetchRequest
     | FetchSnapshotRequest
+    | VoterChangeRequest
 )
-Response = VoteResponse | EpochResponse | FetchResponse | FetchSnapshotResponse
+Response = VoteResponse | EpochResponse | FetchResponse | FetchSnapshotResponse | VoterResponse

@@ -9,6 +9,7 @@ With one voter it leads as soon as it begins, in the same call.
     driver: quorum.begin(stored, voters, now) ; loop: carry out take_effects(); tick at next_tick()
 """
 
+from kafkapy.core.errors import ErrorCode
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import NEVER, Instant
 from kafkapy.kraft.quorum import requests, responses
@@ -26,6 +27,7 @@ from kafkapy.kraft.quorum.messages import (
     FetchSnapshotResponse,
     Request,
     Response,
+    VoterChangeRequest,
     VoteRequest,
     VoteResponse,
 )
@@ -34,6 +36,7 @@ from kafkapy.kraft.quorum.resigned import Resigned
 from kafkapy.kraft.quorum.state import LogView, QuorumSettings, QuorumState, Role
 from kafkapy.kraft.quorum.state_file import ElectionState
 from kafkapy.kraft.quorum.unattached import Unattached
+from kafkapy.kraft.quorum.voter_word import voter_word
 from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet
 
 
@@ -95,21 +98,18 @@ class Quorum:
 
     # -- events ------------------------------------------------------------------------
 
-    def begin(self, stored: ElectionState, voters: VoterSet, now: Instant) -> None:
+    def begin(
+        self, stored: ElectionState, voters: VoterSet, now: Instant, kraft_version: int = 0
+    ) -> None:
         """`stored` is what the quorum-state file says, `voters` what log or configuration."""
         self._state.voters = voters
+        self._state.kraft_version = kraft_version
         self._state.begin(stored, now)
         self.tick(now)
 
-    def set_voters(self, voters: VoterSet, now: Instant) -> None:
+    def set_voters(self, voters: VoterSet, now: Instant, kraft_version: int = 0) -> None:
         """The log has a new voter set, committed or not, or lost one by truncation."""
-        self._state.voters = voters
-        role = self._state.role
-        if isinstance(role, Leader):
-            role.set_voters(voters, now)
-        elif isinstance(role, Prospective | Candidate) and not self._state.is_voter:
-            self._state.become_unattached(role.epoch, now)
-        self._state.go_on_alone(now)
+        self._state.set_voters(voters, kraft_version, now)
 
     def handle(
         self, request: Request, now: Instant, *, snapshot_size: int | None = None
@@ -127,6 +127,8 @@ class Quorum:
                 return self.fetch(request, now)
             case FetchSnapshotRequest():
                 return self.fetch_snapshot(request, snapshot_size, now)
+            case _:
+                raise AssertionError(f"{request} is for VoterChanges")
 
     def vote(self, request: VoteRequest, now: Instant) -> VoteResponse:
         answer = requests.vote(self._state, request, now)
@@ -157,10 +159,12 @@ class Quorum:
         responses.response(self._state, sender, request, answer, now)
         self.tick(now)
 
-    def request_failed(self, sender: int | None, now: Instant) -> None:
+    def request_failed(self, sender: int | None, now: Instant, *, is_gone: bool = False) -> None:
         """No answer came, or none that could be read: while it is left in peace, others are
-        asked."""
+        asked. `is_gone`: its process is not there, its machine says."""
         self._state.peers.failed(sender, now)
+        if is_gone and sender is not None:
+            self._state.leader_is_gone(sender, now)
         self.tick(now)
 
     def log_flushed(self, end_offset: int, now: Instant) -> None:
@@ -175,6 +179,16 @@ class Quorum:
             role.is_appending = False
             if role.leader_high_watermark is not None:
                 self._state.advance_high_watermark(min(role.leader_high_watermark, end_offset))
+        self.tick(now)
+
+    def judge_as_leader(self, cluster_id: str | None, epoch: int | None = None) -> ErrorCode:
+        """What whoever asks the leader for something else than records is told."""
+        return requests.judge_as_leader(self._state, cluster_id, epoch)
+
+    def step_down(self, now: Instant) -> None:
+        """A leader that removed itself from the voters leads until that is committed."""
+        assert isinstance(self._state.role, Leader), self._state.role
+        self._state.resign(now, is_final=False)
         self.tick(now)
 
     def shut_down(self, now: Instant) -> None:
@@ -263,7 +277,7 @@ class Quorum:
             )
             self._send(to, request, now)
         elif self._state.peers.is_ready(to, now):
-            self._send(to, self._fetch_request(), now)
+            self._send(to, self._telling(follower, now) or self._fetch_request(), now)
         elif not self._state.peers.is_asked(to, now):
             # The leader does not answer: others may know a newer one.
             self._send(None, self._fetch_request(), now)
@@ -279,6 +293,14 @@ class Quorum:
             self._state.effects.append(Send(to, request))
 
     # -- requests ----------------------------------------------------------------------
+
+    def _telling(self, follower: Follower, now: Instant) -> VoterChangeRequest | None:
+        """What the leader should know of this replica and does not, once it is time to look:
+        where a voter is, or that a controller would like to vote. (KIP-853)"""
+        if now < follower.tells_at or not follower.has_fetched or not self._state.endpoints:
+            return None
+        follower.tells_at = Instant(now + self._state.settings.telling_interval_ms)
+        return voter_word(self._state, follower)
 
     def _fetch_request(self) -> FetchRequest:
         state = self._state

@@ -77,7 +77,9 @@ def end_quorum_epoch(
     state.learn(request.epoch, request.leader_id, request.endpoints, now)
     role = state.role
     if isinstance(role, Follower) and role.leader_id == request.leader_id and state.is_voter:
-        role.deadline = Instant(now + _succession_delay_ms(state, request.successors))
+        delay_ms = _succession_delay_ms(state, request.successors)
+        state.leader_has_ended(role, Instant(now + delay_ms))
+        role.has_ended = True
     return _epoch_response(state, NONE)
 
 
@@ -87,6 +89,8 @@ def fetch(state: QuorumState, request: FetchRequest, now: Instant) -> FetchRespo
     _check_cluster(state, request.cluster_id)
     if request.offset < 0 or not 0 <= request.last_fetched_epoch <= request.epoch:
         return _fetch_refused(state, ErrorCode.INVALID_REQUEST)
+    if request.replica.id == state.local.id:
+        return _fetch_refused(state, ErrorCode.INVALID_REQUEST)  # two nodes of one id
     leader = state.role
     if (error := _judge_reader(state, request.epoch)) is not NONE:
         return _fetch_refused(state, error)
@@ -131,6 +135,13 @@ def fetch_snapshot(
     assert size is not None
     state.role.heard_from(request.replica, now)
     return answer._replace(snapshot=request.snapshot, size=size, position=request.position)
+
+
+def judge_as_leader(state: QuorumState, cluster_id: str | None, epoch: int | None) -> ErrorCode:
+    """Of changes of the voters: only the leader takes them, of `epoch` if one is named."""
+    if cluster_id not in (None, state.cluster_id):
+        return ErrorCode.INCONSISTENT_CLUSTER_ID
+    return _judge_reader(state, state.epoch if epoch is None else epoch)
 
 
 def _check_cluster(state: QuorumState, cluster_id: str | None) -> None:

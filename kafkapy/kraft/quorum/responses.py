@@ -12,6 +12,7 @@ from kafkapy.kraft.quorum.effects import AppendFetched, FetchSnapshot, SnapshotP
 from kafkapy.kraft.quorum.follower import Follower
 from kafkapy.kraft.quorum.leader import Leader
 from kafkapy.kraft.quorum.messages import (
+    AddVoterRequest,
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     EpochResponse,
@@ -19,21 +20,34 @@ from kafkapy.kraft.quorum.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
+    RemoveVoterRequest,
     Request,
     Response,
+    UpdateVoterRequest,
     VoteRequest,
     VoteResponse,
+    VoterResponse,
 )
 from kafkapy.kraft.quorum.prospective import Prospective
 from kafkapy.kraft.quorum.resigned import Resigned
 from kafkapy.kraft.quorum.state import QuorumState
 
+_LOOK_AGAIN = (
+    ErrorCode.NONE,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.DUPLICATE_VOTER,
+    ErrorCode.VOTER_NOT_FOUND,
+)
 _ANOTHER_EPOCH = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
 def response(
     state: QuorumState, sender: int | None, request: Request, answer: Response, now: Instant
 ) -> None:
+    if isinstance(answer, VoterResponse):
+        _voters_asked(state, sender, answer, now)
+        return
+    assert not isinstance(request, AddVoterRequest | RemoveVoterRequest), request
     if answer.error is ErrorCode.BROKER_NOT_AVAILABLE:
         state.peers.failed(sender, now)
         return
@@ -54,6 +68,11 @@ def response(
             _voted(state, sender, request, answer, now)
         case BeginQuorumEpochRequest(), EpochResponse():
             _epoch_acknowledged(state, sender, answer, now)
+        case UpdateVoterRequest(), EpochResponse():
+            if answer.error is not ErrorCode.NONE:
+                state.peers.failed(sender, now)
+            elif isinstance(state.role, Follower):
+                state.role.has_told = True
         case EndQuorumEpochRequest(), EpochResponse():
             if isinstance(state.role, Resigned) and sender is not None:
                 state.role.untold.discard(sender)
@@ -63,6 +82,16 @@ def response(
             _snapshot_fetched(state, sender, request, answer, now)
         case _:
             raise AssertionError(f"{answer} does not answer {request}")
+
+
+def _voters_asked(
+    state: QuorumState, sender: int | None, answer: VoterResponse, now: Instant
+) -> None:
+    """Whether it worked is seen in the log; if not, it is asked again in time."""
+    if answer.error in _LOOK_AGAIN:
+        state.peers.answered(sender)
+    else:
+        state.peers.failed(sender, now)
 
 
 def _voted(
@@ -120,9 +149,7 @@ def _fetched(
     end = (state.log.end_offset, state.log.last_epoch)
     if role.is_appending or role.snapshot or (request.offset, request.last_fetched_epoch) != end:
         return  # late: it answers what we asked before we got on
-    role.has_fetched = True
-    if state.is_voter:
-        role.deadline = Instant(now + state.settings.fetch_timeout_ms)
+    role.heard_from_leader(state.fetch_deadline(now))
     if answer.diverging is not None:
         state.effects.append(Truncate(_truncation_point(state, answer.diverging)))
     elif answer.snapshot is not None:
@@ -176,9 +203,7 @@ def _snapshot_fetched(
         return
     if answer.position != request.position or answer.position > answer.size:
         raise Corrupt(f"snapshot data at {answer.position}, not {request.position}")
-    role.has_fetched = True
-    if state.is_voter:
-        role.deadline = Instant(now + state.settings.fetch_timeout_ms)
+    role.heard_from_leader(state.fetch_deadline(now))
     state.effects.append(SnapshotPiece(request.snapshot, answer.position, answer.size, answer.data))
     role.snapshot_position += len(answer.data)
     if role.snapshot_position >= answer.size:

@@ -13,7 +13,7 @@ Epochs only grow, and within one a leader and a vote, once known, do not change.
 not be forgotten leaves as `Persist` before anything that builds on it. formats/quorum 2.
 """
 
-from typing import Protocol, assert_never
+from typing import Final, Protocol, assert_never
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
@@ -37,6 +37,12 @@ from kafkapy.kraft.quorum.state_file import ElectionState
 from kafkapy.kraft.quorum.unattached import Unattached
 from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet
 from kafkapy.kraft.quorum.votes import Votes
+
+# When the leader's process is dead: long enough for the other voters to have noticed too, and
+# one after the other, so that they do not stand against one another.
+EARLY_ELECTION_MS: Final = 30
+EARLY_ELECTION_STEP_MS: Final = 100
+EARLY_ELECTIONS: Final = 5
 
 Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned
 
@@ -80,6 +86,13 @@ class QuorumSettings:
     fetch_snapshot_max_bytes: int = 1024 * 1024
     # How long a leader holds a fetch that has nothing to fetch (Kafka's constant).
     max_fetch_wait_ms: int = 500
+    # A controller that is no voter asks to become one (controller.quorum.auto.join.enable).
+    joins_by_itself: bool = False
+
+    @property
+    def telling_interval_ms(self) -> int:
+        """Between looks at whether the voters know this replica as it is."""
+        return 2 * self.fetch_timeout_ms
 
 
 class QuorumState:
@@ -99,6 +112,7 @@ class QuorumState:
         self.endpoints = endpoints
         self.cluster_id = cluster_id
         self.voters = VoterSet()
+        self.kraft_version = 0
         self.log = log
         self.settings = settings
         self.peers = Peers(
@@ -109,6 +123,7 @@ class QuorumState:
         self.is_shutting_down = False
         self.effects: list[Effect] = []
         self._rng = rng
+        self._early_elections_left = 0
         self._persisted = ElectionState()
 
     @property
@@ -145,7 +160,7 @@ class QuorumState:
             self._enter(Unattached(epoch=last_epoch, deadline=deadline))
         elif stored.leader_id == self.local.id:
             # What it appended and did not flush is gone, so it cannot lead this epoch again.
-            deadline = self.election_deadline(now)
+            deadline = self.drawn_deadline(now)
             self._enter(Resigned(epoch=stored.epoch, leader_id=self.local.id, deadline=deadline))
         elif voted_for_itself and self.is_voter and stored.leader_id is None:
             self._enter(
@@ -214,14 +229,14 @@ class QuorumState:
         assert endpoints, f"leader {leader_id} of epoch {epoch} is nowhere"
         is_same = epoch == role.epoch
         assert not is_same or role.leader_id in (None, leader_id), (role, leader_id)
-        deadline = Instant(now + self.settings.fetch_timeout_ms) if self.is_voter else NEVER
         self._enter(
             Follower(
                 epoch=epoch,
                 leader_id=leader_id,
                 leader_endpoints=endpoints,
-                deadline=deadline,
+                deadline=self.fetch_deadline(now),
                 voted=role.voted if is_same else None,
+                tells_at=Instant(now + self.settings.telling_interval_ms),
             )
         )
 
@@ -287,7 +302,7 @@ class QuorumState:
             Resigned(
                 epoch=role.epoch,
                 leader_id=self.local.id,
-                deadline=NEVER if is_final else self.election_deadline(now),
+                deadline=NEVER if is_final else self.drawn_deadline(now),
                 successors=successors,
                 untold={key.id for key in successors},
                 is_final=is_final,
@@ -300,6 +315,11 @@ class QuorumState:
         assert isinstance(role, Prospective), role
         if role.leader_id is not None and role.leader_endpoints:
             self.become_follower(role.epoch, role.leader_id, role.leader_endpoints, now)
+            if self._early_elections_left:
+                self._early_elections_left -= 1
+                assert isinstance(self.role, Follower), self.role
+                wait_ms = EARLY_ELECTION_MS + self._rng.below(EARLY_ELECTION_STEP_MS)
+                self.leader_has_ended(self.role, Instant(now + wait_ms))
         else:
             self.become_unattached(role.epoch, now)
 
@@ -358,12 +378,57 @@ class QuorumState:
                 )
             )
 
+    def leader_is_gone(self, node_id: int, now: Instant) -> None:
+        """The leader's connections break and its port refuses: its process is dead. Stand for
+        election soon, and let others: pre-votes keep that harmless, should it be wrong."""
+        role = self.role
+        is_led_by = isinstance(role, Follower) and role.leader_id == node_id
+        if not is_led_by or not self.is_voter or self.is_shutting_down:
+            return
+        assert isinstance(role, Follower), role
+        others = [one for one in self.voters.ids if one != node_id]
+        wait_ms = EARLY_ELECTION_MS + others.index(self.local.id) * EARLY_ELECTION_STEP_MS
+        self.leader_has_ended(role, Instant(now + wait_ms))
+
+    def leader_has_ended(self, role: Follower, deadline: Instant) -> None:
+        """Nobody leads this epoch any more. Others may not have heard yet and refuse their
+        votes: it is tried a few times before all wait as they do otherwise."""
+        if role.has_fetched:
+            self._early_elections_left = EARLY_ELECTIONS
+        role.has_fetched = False
+        role.deadline = min(role.deadline, deadline)
+
     # -- small things ------------------------------------------------------------------
 
+    def set_voters(self, voters: VoterSet, kraft_version: int, now: Instant) -> None:
+        """The log says so, committed or not, or says so no longer."""
+        is_change = voters != self.voters
+        self.voters, self.kraft_version = voters, kraft_version
+        role = self.role
+        match role:
+            case Leader():
+                role.set_voters(voters, now)
+            case Prospective() | Candidate() if is_change:
+                # Its votes were counted among others.
+                self.become_unattached(role.epoch, now)
+            case Follower():
+                if (role.deadline == NEVER) is self.is_voter:
+                    role.deadline = self.fetch_deadline(now)
+            case Unattached():
+                if (role.deadline == NEVER) is self.is_voter:
+                    self.become_unattached(role.epoch, now)
+        self.go_on_alone(now)
+
+    def fetch_deadline(self, now: Instant) -> Instant:
+        """A voter that cannot fetch by then stands for election."""
+        return Instant(now + self.settings.fetch_timeout_ms) if self.is_voter else NEVER
+
     def election_deadline(self, now: Instant) -> Instant:
+        """NEVER for who does not vote."""
+        return self.drawn_deadline(now) if self.is_voter else NEVER
+
+    def drawn_deadline(self, now: Instant) -> Instant:
         """Drawn, so that two voters seldom stand at the same time."""
-        if not self.is_voter:
-            return NEVER
         timeout_ms = self.settings.election_timeout_ms
         return Instant(now + timeout_ms + self._rng.below(max(timeout_ms, 1)))
 
@@ -379,6 +444,8 @@ class QuorumState:
 
     def _enter(self, role: Role) -> None:
         before, self.role = self.role, role
+        if role.epoch != before.epoch:
+            self._early_elections_left = 0
         if isinstance(before, Leader):
             self.effects.append(StopLeading(before.epoch))
         if role.epoch != before.epoch or type(role) is not type(before):

@@ -8,6 +8,7 @@ from typing import Any
 from kafkapy.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
+    add_raft_voter,
     allocate_producer_ids,
     alter_configs,
     alter_partition,
@@ -58,10 +59,12 @@ from kafkapy.broker.handlers import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    remove_raft_voter,
     sync_group,
     txn_offset_commit,
     unregister_broker,
     update_features,
+    update_raft_voter,
     vote,
     write_txn_markers,
 )
@@ -136,6 +139,9 @@ ON_CONTROLLERS: tuple[Callable[[ControllerRole, Any], Answer], ...] = (
     allocate_producer_ids.handle,
     controller_registration.handle,
     assign_replicas_to_dirs.handle,
+    add_raft_voter.handle,
+    remove_raft_voter.handle,
+    update_raft_voter.handle,
 )
 
 

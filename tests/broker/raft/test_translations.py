@@ -5,11 +5,12 @@ from uuid import UUID
 
 import pytest
 
-from kafkapy.broker.raft import epochs, fetch, fetch_snapshot, vote
+from kafkapy.broker.raft import epochs, fetch, fetch_snapshot, vote, voters
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.quorum.messages import (
     NOT_SAID,
+    AddVoterRequest,
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     EpochResponse,
@@ -17,8 +18,11 @@ from kafkapy.kraft.quorum.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
+    RemoveVoterRequest,
+    UpdateVoterRequest,
     VoteRequest,
     VoteResponse,
+    VoterResponse,
 )
 from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress
 from kafkapy.protocol.api_keys import ApiKey
@@ -164,3 +168,33 @@ def test_a_refusal_as_a_whole_is_one_here_too() -> None:
     body = told(ApiKey.VOTE, 2, {"error_code": ErrorCode.INCONSISTENT_CLUSTER_ID, "topics": ()})
     with pytest.raises(Refused, match="INCONSISTENT_CLUSTER_ID"):
         vote.response_from(body, LISTENER)
+
+
+@pytest.mark.parametrize("version", range(2))
+def test_add_voter(version: int) -> None:
+    request = AddVoterRequest("cluster", ReplicaKey(4, DIRECTORY), HOME, 1234, False)
+    body = asked(ApiKey.ADD_RAFT_VOTER, version, voters.add_fields(request))
+    assert voters.add_from(body) == request._replace(waits_for_commit=version == 0)
+    for answer in (VoterResponse(ErrorCode.NONE), VoterResponse(ErrorCode.DUPLICATE_VOTER, "4")):
+        fields = voters.changed_fields(answer)
+        assert voters.changed_from(told(ApiKey.ADD_RAFT_VOTER, version, fields), "") == answer
+
+
+def test_remove_voter() -> None:
+    request = RemoveVoterRequest("cluster", ReplicaKey(4, DIRECTORY))
+    body = asked(ApiKey.REMOVE_RAFT_VOTER, 0, voters.remove_fields(request))
+    assert voters.remove_from(body) == request
+    fields = voters.changed_fields(VoterResponse(ErrorCode.VOTER_NOT_FOUND))
+    assert told(ApiKey.REMOVE_RAFT_VOTER, 0, fields).error_message is not None
+
+
+def test_update_voter() -> None:
+    request = UpdateVoterRequest("cluster", 5, ReplicaKey(4, DIRECTORY), HOME, (0, 1))
+    body = asked(ApiKey.UPDATE_RAFT_VOTER, 0, voters.update_fields(request))
+    assert voters.update_from(body) == request
+    for answer in (
+        EpochResponse(ErrorCode.NONE, 5, 1, HOME),
+        EpochResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, 6, None),
+    ):
+        fields = voters.updated_fields(answer, LISTENER)
+        assert voters.updated_from(told(ApiKey.UPDATE_RAFT_VOTER, 0, fields), LISTENER) == answer

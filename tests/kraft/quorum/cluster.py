@@ -7,11 +7,28 @@ from dataclasses import replace
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
-from kafkapy.kraft.metadata_quorum import Answered, MetadataQuorum, MetadataQuorumSettings
+from kafkapy.kraft.metadata_quorum import Answered, MetadataQuorum
 from kafkapy.kraft.quorum.answering import QuorumStopped
-from kafkapy.kraft.quorum.messages import FetchRequest, Request, Response
+from kafkapy.kraft.quorum.messages import (
+    AddVoterRequest,
+    EpochResponse,
+    FetchRequest,
+    RemoveVoterRequest,
+    Request,
+    Response,
+    VoterChangeRequest,
+    VoterResponse,
+)
 from kafkapy.kraft.quorum.state import QuorumSettings
-from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress, VoterSet, parse_voters
+from kafkapy.kraft.quorum.voters import (
+    SUPPORTED_KRAFT_VERSIONS,
+    ReplicaKey,
+    Voter,
+    VoterAddress,
+    VoterSet,
+    parse_voters,
+)
+from kafkapy.kraft.quorum_facts import MetadataQuorumSettings
 from kafkapy.kraft.records.metadata import MetadataRecord, TopicRecord
 from kafkapy.kraft.storage.adoption import adopt
 from kafkapy.kraft.storage.bootstrap import activation_records
@@ -31,14 +48,35 @@ class Member:
         self.cluster = cluster
         self.id = node_id
         self.rng = cluster.rng.fork(f"node {node_id}")
-        self.disk = SimDisk(cluster.clock.now, self._flush_later)
+        self.quorum: MetadataQuorum | None = None
+        self.life = 0
+        self.port = node_id
+        self.joins_by_itself = False
+        self.replace_disk(cluster.initial_voters)
+
+    @property
+    def endpoints(self) -> tuple[VoterAddress, ...]:
+        return (VoterAddress("CONTROLLER", f"n{self.id}", self.port),)
+
+    @property
+    def key(self) -> ReplicaKey:
+        assert self.quorum is not None
+        return self.quorum.settings.local
+
+    def replace_disk(self, initial_voters: VoterSet | None = None) -> None:
+        assert self.quorum is None
+        self.disk = SimDisk(self.cluster.clock.now, self._flush_later)
         self.disk.make_directory(HOME)
         self.disk.flush_directory("/")
         format_directories(
-            self.disk, self.rng, cluster.clock.now(), [HOME], cluster_id="c", node_id=node_id
+            self.disk,
+            self.rng,
+            self.cluster.clock.now(),
+            [HOME],
+            cluster_id="c",
+            node_id=self.id,
+            initial_voters=initial_voters,
         )
-        self.quorum: MetadataQuorum | None = None
-        self.life = 0
 
     def start(self) -> None:
         assert self.quorum is None
@@ -54,13 +92,19 @@ class Member:
         settings = MetadataQuorumSettings(
             cluster_id="c",
             local=ReplicaKey(self.id, found.directory_ids[HOME]),
-            endpoints=(VoterAddress("CONTROLLER", f"n{self.id}", self.id),),
+            endpoints=self.endpoints,
             configured_voters=self.cluster.voters,
             snapshots=self.cluster.snapshots,
-            quorum=self.cluster.quorum,
+            quorum=replace(self.cluster.quorum, joins_by_itself=self.joins_by_itself),
         )
         quorum = self.quorum = MetadataQuorum(
-            self.disk, self.cluster.clock, self.rng, HOME, settings, transport=self._call
+            self.disk,
+            self.cluster.clock,
+            self.rng,
+            HOME,
+            settings,
+            transport=self._call,
+            probe=self._probe,
         )
         quorum.on_lead = self._lead
         quorum.start()
@@ -93,6 +137,25 @@ class Member:
             to = others[self.rng.below(len(others))].id
         self.cluster.deliver(self, self.cluster.member(to), request, then)
 
+    def _probe(self, address: VoterAddress, then: Callable[[tuple[int, int] | None], None]) -> None:
+        node_id = int(address.host.removeprefix("n"))
+        self.cluster.probe(self, self.cluster.member(node_id), then)
+
+
+class Change:
+    """What became of a change of the voters that was asked for."""
+
+    def __init__(self) -> None:
+        self.answer: VoterResponse | EpochResponse | None = None
+
+    @property
+    def error(self) -> ErrorCode | None:
+        return None if self.answer is None else self.answer.error
+
+    def answered(self, answer: VoterResponse | EpochResponse) -> None:
+        assert self.answer is None, (self.answer, answer)
+        self.answer = answer
+
 
 class Cluster:
     def __init__(
@@ -102,6 +165,7 @@ class Cluster:
         *,
         snapshots: SnapshotSettings | None = None,
         quorum: QuorumSettings | None = None,
+        is_dynamic: bool = False,
     ) -> None:
         self.clock = SimClock()
         self.rng = SimRng(seed)
@@ -109,9 +173,13 @@ class Cluster:
         self.snapshots = snapshots or SnapshotSettings()
         # Snapshots travel in many pieces.
         self.quorum = replace(quorum or QuorumSettings(), fetch_snapshot_max_bytes=300)
-        self.voters: VoterSet = parse_voters(
-            ",".join(f"{n}@n{n}:{n}" for n in range(1, count + 1)), "CONTROLLER"
-        )
+        static = parse_voters(",".join(f"{n}@n{n}:{n}" for n in range(1, count + 1)), "CONTROLLER")
+        self.voters = VoterSet() if is_dynamic else static
+        self.initial_voters: VoterSet | None = None
+        if is_dynamic:
+            self.initial_voters = VoterSet(
+                Voter(ReplicaKey(one.key.id, new_uuid(self.rng)), one.endpoints) for one in static
+            )
         self.cut_off: set[int] = set()
         self.members = [Member(self, n) for n in range(1, count + 1)]
         self.leaders: dict[int, int] = {}
@@ -120,6 +188,33 @@ class Cluster:
         self.appended = 0
         for member in self.members:
             member.start()
+
+    def newcomer(self, *, joins_by_itself: bool = False) -> Member:
+        """One more, which knows nobody and is known to nobody."""
+        before, self.initial_voters = self.initial_voters, None
+        member = Member(self, len(self.members) + 1)
+        self.initial_voters = before
+        self.members.append(member)
+        member.joins_by_itself = joins_by_itself
+        member.start()
+        return member
+
+    def change(self, request: VoterChangeRequest, at: Member | None = None) -> "Change":
+        """Ask `at`, or whoever leads."""
+        asked = at or self.wait_for_leader()
+        assert asked.quorum is not None
+        change = Change()
+        asked.quorum.voter_changes.ask(request, change.answered)
+        return change
+
+    def add(self, member: Member) -> "Change":
+        return self.change(AddVoterRequest("c", member.key, member.endpoints, 2000))
+
+    def remove(self, key: ReplicaKey) -> "Change":
+        return self.change(RemoveVoterRequest("c", key))
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        assert self.run_until(condition, 60_000), [self._state(one) for one in self.members]
 
     def member(self, node_id: int) -> Member:
         return self.members[node_id - 1]
@@ -173,6 +268,18 @@ class Cluster:
                 then(answered)
 
         self._later(arrive)
+
+    def probe(
+        self, sender: Member, to: Member, then: Callable[[tuple[int, int] | None], None]
+    ) -> None:
+        life = sender.life
+
+        def asked() -> None:
+            lost = to.quorum is None or self._is_lost(sender, to)
+            if sender.life == life:
+                then(None if lost else SUPPORTED_KRAFT_VERSIONS)
+
+        self._later(asked)
 
     def _is_lost(self, one: Member, other: Member) -> bool:
         is_cut = (one.id in self.cut_off) != (other.id in self.cut_off)
@@ -253,6 +360,9 @@ def ask(
     """As the handlers do it."""
     if isinstance(request, FetchRequest):
         quorum.answering.fetch(request, then)
+        return
+    if isinstance(request, VoterChangeRequest):
+        quorum.voter_changes.ask(request, then)
         return
     try:
         answer = quorum.answering.handle(request)

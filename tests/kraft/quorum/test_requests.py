@@ -171,6 +171,7 @@ def test_the_beginning_of_an_epoch_makes_a_follower() -> None:
     assert (answer.error, answer.leader_id) == (ErrorCode.NONE, 2)
     assert machine.role == "Follower"
     ((to, request),) = machine.sent()
+    assert isinstance(request, FetchRequest)
     assert (to, request.epoch) == (2, 5)
 
 

@@ -11,7 +11,6 @@ from kafkapy.broker.config.shared_values import (
     NO_JMX,
     NO_LINGER,
     OF_KAFKAS_TESTS,
-    ONE_NODE,
     OWN_BUFFERS,
 )
 from kafkapy.broker.config.validators import at_least
@@ -32,7 +31,6 @@ class QuorumKeys(Section):
         False,
         "Whether a controller that is no voter asks to become one.",
         importance=LOW,
-        ignored=ONE_NODE,
     )
     controller_quorum_election_timeout_ms = int32(
         1000,

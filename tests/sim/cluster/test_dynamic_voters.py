@@ -1,0 +1,68 @@
+"""Controllers join and leave a cluster that works (KIP-853), over the wire."""
+
+from kafkapy.sim.cluster.world import COMBINED
+from tests.sim.cluster.dynamic_world import DynamicWorld
+
+
+def test_a_controller_joins_and_another_leaves() -> None:
+    world = DynamicWorld(1, roles=(COMBINED,) * 4)
+    world.start()
+    world.run_until(lambda: all(host.is_serving for host in world.hosts.values()), 30_000)
+    newcomer = world.hosts[4]
+    assert world.voters(newcomer) == [1, 2, 3]
+    world.add(newcomer)
+    world.wait_for_voters(1, 2, 3, 4)
+    world.remove(world.key(world.wait_for_controller()))
+    world.run_until(lambda: world.active_controller is not None)
+    assert len(world.voters(world.wait_for_controller())) == 3
+
+
+def test_a_voter_with_an_empty_disk_is_replaced_while_leaders_die() -> None:
+    world = DynamicWorld(2, roles=("controller",) * 4)
+    world.start()
+    leader = world.wait_for_controller()
+    world.run(3000)
+    world.add(world.hosts[4])
+    world.wait_for_voters(1, 2, 3, 4)
+    victim = next(host for host in world.controllers if host is not leader)
+    old_key = world.key(victim)
+    victim.crash()
+    victim = world.replace_disk(victim.node_id)
+    victim.start()
+    leader = world.wait_for_controller()
+    leader.kill()
+    world.run(500)
+    leader.start()
+    world.remove(old_key)
+    world.wait_for_controller().kill()
+    world.run(1000)
+    for host in world.controllers:
+        if not host.is_alive:
+            host.start()
+    world.add(victim)
+    world.wait_for_voters(1, 2, 3, 4)
+    quorum = world.wait_for_controller().node
+    assert quorum is not None
+    assert quorum.quorum.voters.has(world.key(victim))
+
+
+def test_controllers_that_join_by_themselves() -> None:
+    settings = {"controller.quorum.auto.join.enable": "true"}
+    world = DynamicWorld(3, voters=1, roles=("controller",) * 3, settings=settings)
+    world.start()
+    world.wait_for_voters(1, 2, 3)
+    victim = world.hosts[2]
+    victim.crash()
+    world.replace_disk(2).start()
+    world.wait_for_voters(1, 2, 3)
+    world.run(30_000)
+    node = world.wait_for_controller().node
+    assert node is not None
+    assert node.quorum.voters.has(world.key(world.hosts[2]))
+
+
+def test_a_node_that_nobody_added_only_listens() -> None:
+    world = DynamicWorld(4, voters=1, roles=("controller",) * 2)
+    world.start()
+    world.run(60_000)
+    assert world.voters(world.hosts[2]) == [1]
