@@ -9,8 +9,8 @@ accept as a broker       only now: whoever connects is served
 told to stop             nobody is cut off yet: a broker that hands over answers its clients,
                          and its followers fetch the rest
 handed over              clients are let go, with the answers they waited for; logs are flushed
-stopped                  the controller's connections go last: whatever the other nodes still
-                         had to hear or say came through them
+stopped                  the controller's connections go last, and our own to other nodes:
+                         whatever the others still had to hear or say came through them
 """
 
 import errno
@@ -39,6 +39,7 @@ from kafkapy.server.clock import LoopClock
 from kafkapy.server.connection import Dispatch
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
 from kafkapy.server.listener import Listener, listen
+from kafkapy.server.network import SocketNetwork
 from kafkapy.server.reactor import Reactor, make_reactor
 from kafkapy.server.rng import SystemRng
 from kafkapy.server.threads import Threads
@@ -91,15 +92,22 @@ async def serve(
             shell = Shell(config, journal, sockets)
             nursery.start_soon(shell.clock.run)
             nursery.start_soon(shell.reactor.run)
+            if stop is None:
+                stop = trio.Event()
+                await nursery.start(_hear_signals, stop)
             try:
-                await shell.start()
+                with trio.CancelScope() as starting:
+                    nursery.start_soon(_cancel_when, stop, starting)
+                    await shell.start()
                 # What lives now lives for ever: the collector need not look at it. (Looking
                 # at it once more would hold up the first request.)
                 gc.freeze()
                 gc.enable()
                 warm_up(shell.clock)
                 nursery.start_soon(shell.close_idle_connections)
-                await _until_told_to_stop(stop, lambda: told(shell.serving()))
+                if shell.is_serving:
+                    told(shell.serving())
+                await stop.wait()
                 await shell.stop()
             finally:
                 shell.release()
@@ -109,16 +117,19 @@ async def serve(
             sock.close()
 
 
-async def _until_told_to_stop(stop: trio.Event | None, ready: Callable[[], None]) -> None:
-    """`ready` once a signal would be heard: who reads the line may send one at once."""
-    if stop is not None:
-        ready()
-        await stop.wait()
-        return
+async def _hear_signals(
+    stop: trio.Event, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """From the beginning: a node may wait long for the others, and must end when told to."""
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        ready()
+        task_status.started()
         async for _ in signals:
-            return
+            stop.set()
+
+
+async def _cancel_when(told: trio.Event, scope: trio.CancelScope) -> None:
+    await told.wait()
+    scope.cancel()
 
 
 class Shell:
@@ -135,11 +146,15 @@ class Shell:
         self._turn = Turn()
         self._turn.failed = self._disk_failed
         self.listeners: list[Listener] = []
+        self.is_serving = False
         self._config = config
         self._journal = journal
         self._sockets = sockets
         self.reactor: Reactor = make_reactor(self._turn, self.clock)
         self._threads = Threads(self.reactor.run_soon)
+        self._network = SocketNetwork(
+            self.reactor, self._threads.run, max_frame_bytes=config.socket_request_max_bytes
+        )
         try:
             self._disk = self._make_disk()
             self._new_lock_files: list[str] = []
@@ -160,6 +175,7 @@ class Shell:
                 rng=SystemRng(),
                 journal=self._journal,
                 bound_ports=ports,
+                network=self._network,
                 turn=self._turn,
             )
         except CannotStart:
@@ -200,12 +216,14 @@ class Shell:
             unlock()
 
     async def start(self) -> None:
-        """Return once the node serves; raises what kept it from doing so."""
+        """Return once the node serves, for which others may have to be there; raises what kept
+        it from serving."""
         self._accept(is_controller=True)
         started = trio.Event()
         self.node.start(started.set)
         await started.wait()
         self._accept(is_controller=False)
+        self.is_serving = True
 
     def _accept(self, *, is_controller: bool) -> None:
         """On the listeners of one of the roles."""
@@ -314,6 +332,7 @@ class Shell:
     def release(self) -> None:
         """Whatever the operating system holds for this node; any number of times."""
         self.close_connections()
+        self._network.close()
         if isinstance(self._disk, RealDisk):
             self._disk.hurry()
         self._threads.close()
