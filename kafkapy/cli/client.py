@@ -41,6 +41,8 @@ _NEWEST: Final = {
     ApiKey.CREATE_PARTITIONS: 3,
     ApiKey.DESCRIBE_CONFIGS: 4,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: 1,
+    ApiKey.DESCRIBE_QUORUM: 2,
+    ApiKey.DESCRIBE_CLUSTER: 2,
 }
 _LAST_PORT: Final = 65535
 _CLIENT_ID: Final = "kafkapy-cli"
@@ -53,8 +55,8 @@ class Client:
     """Use as a context manager: `with Client("127.0.0.1:9092") as client`. Of several
     addresses, separated by commas, the first that answers is asked."""
 
-    def __init__(self, addresses: str) -> None:
-        self._socket, self._address = _connected(addresses)
+    def __init__(self, addresses: str, timeout_seconds: float = _TIMEOUT_SECONDS) -> None:
+        self._socket, self._address = _connected(addresses, timeout_seconds)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._correlation_id = 0
         try:
@@ -170,12 +172,12 @@ class Client:
         return found, refused
 
 
-def _connected(addresses: str) -> tuple[socket.socket, str]:
+def _connected(addresses: str, timeout_seconds: float) -> tuple[socket.socket, str]:
     """A connection to the first that takes one, and its address."""
     wanted = [(one.strip(), host_and_port(one.strip())) for one in addresses.split(",")]
     for address, where in wanted:
         try:
-            return socket.create_connection(where, timeout=_TIMEOUT_SECONDS), address
+            return socket.create_connection(where, timeout=timeout_seconds), address
         except (OSError, UnicodeError) as failed:
             why = getattr(failed, "strerror", None) or failed
     raise Failed(

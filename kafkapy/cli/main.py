@@ -15,6 +15,7 @@ from kafkapy.cli.arguments import Parser
 COMMANDS: Final = {
     "serve": ("kafkapy.cli.serve", "run a node"),
     "format": ("kafkapy.cli.format", "make directories ready for a node of a cluster"),
+    "cluster": ("kafkapy.cli.cluster", "a cluster of several nodes on this machine"),
     "topics": ("kafkapy.cli.topics", "list, describe, create, alter and delete topics"),
     "produce": ("kafkapy.cli.produce", "write lines of standard input to a topic"),
     "consume": ("kafkapy.cli.consume", "print the records of a topic"),

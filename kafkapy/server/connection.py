@@ -117,7 +117,7 @@ class Connection:
         except BlockingIOError:
             pass
         except (Corrupt, Hangup) as bad:
-            self.close(str(bad))
+            self.close(str(bad) or None)
         except OSError:
             self.close(None)
         self._turn.answer(self._flush)
@@ -234,7 +234,7 @@ class Connection:
                     self._out.add(self._encode(call, answer))  # type: ignore[arg-type]  # not Later
                 self._pending.popleft()
         except Hangup as bad:
-            self.close(str(bad))
+            self.close(str(bad) or None)
         self._flush_in_time()
 
     # --- out ---

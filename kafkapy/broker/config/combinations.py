@@ -7,6 +7,7 @@ are checked at start, and against the settings that an alteration would lead to.
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafkapy.broker.config.listeners import parse_voters
 from kafkapy.broker.config.values import ConfigError
 
 if TYPE_CHECKING:
@@ -59,9 +60,64 @@ def _longer(session: str, heartbeat: str) -> Rule:
     return Rule(session, fits, f"it must be greater than {heartbeat}.")
 
 
+def _voter_ids(config: "BrokerConfig") -> list[int]:
+    return [one.node_id for one in parse_voters(config.controller_quorum_voters)]
+
+
+def _own_port_is_named(config: "BrokerConfig") -> bool:
+    """The host may be any name of this machine; the port is its own, or one that is told of."""
+    named = {
+        one.port
+        for one in parse_voters(config.controller_quorum_voters)
+        if one.node_id == config.node_id
+    }
+    listening = config.listening
+    told = [one for one in listening.advertised if one.name in listening.controller_names]
+    own = {one.port for one in (*listening.controller, *told)}
+    return not named or bool(own & {0, *named})
+
+
+# A quorum that these rules are broken of could never elect anybody.
+_QUORUM: Final = (
+    Rule(
+        "controller.quorum.voters",
+        lambda config: len(set(_voter_ids(config))) == len(_voter_ids(config)),
+        "each voter needs an id of its own.",
+    ),
+    Rule(
+        "controller.quorum.voters",
+        lambda config: (
+            not config.is_controller
+            or not config.controller_quorum_voters
+            or config.node_id in _voter_ids(config)
+        ),
+        "it must name this node (node.id), which is a controller.",
+    ),
+    Rule(
+        "controller.quorum.voters",
+        lambda config: config.is_controller or config.node_id not in _voter_ids(config),
+        "it must not name this node (node.id), which is no controller.",
+    ),
+    Rule(
+        "controller.quorum.voters",
+        _own_port_is_named,
+        "the port that it gives this node (node.id) must be that of its controller listener, as "
+        "listeners or advertised.listeners have it.",
+    ),
+    Rule(
+        "controller.quorum.bootstrap.servers",
+        lambda config: (
+            config.is_controller
+            or bool(config.controller_quorum_voters or config.controller_quorum_bootstrap_servers)
+        ),
+        "a broker needs it, or controller.quorum.voters, to find the controllers.",
+    ),
+)
+
 _KINDS: Final = ("consumer", "share", "streams")
 
 RULES: Final[tuple[Rule, ...]] = (
+    *_QUORUM,
     Rule(
         "log.roll.ms",
         lambda config: (config.time_ms("log.roll.ms") or 1) >= 1,

@@ -91,6 +91,11 @@ class RemoteController:
             connection.close()
 
     def _led(self) -> None:
+        """Whoever led before need not answer any more: it may be paused, or cut off."""
+        for lane, connection in list(self._connections.items()):
+            if connection.address != self._address():
+                del self._connections[lane]
+                connection.close()
         if self._address() is not None:
             waiting, self._waiting = self._waiting, []
             for then in waiting:

@@ -10,9 +10,10 @@ from typing import Protocol
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.node.endpoints import Endpoints
-from kafkapy.broker.node.identity import Identity, identify
+from kafkapy.broker.node.identity import CannotStart, Identity, identify
 from kafkapy.broker.node.settings import bootstrap_addresses, peer_settings, quorum_settings
 from kafkapy.broker.raft.transport import RaftTransport
+from kafkapy.broker.raft.watch import QuorumWatch
 from kafkapy.broker.requests.apis import apis_on
 from kafkapy.core.addresses import Address
 from kafkapy.core.errors import DiskFailed
@@ -23,6 +24,9 @@ from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import BROKER_RESOURCE, MetadataImage
 from kafkapy.kraft.metadata_quorum import MetadataQuorum
 from kafkapy.kraft.quorum.voters import VoterAddress
+
+# What a node ends of.
+Fatal = DiskFailed | CannotStart
 
 
 class NodeBase:
@@ -66,6 +70,9 @@ class NodeBase:
             probe=transport.probe,
             journal=journal,
         )
+        self.quorum_watch = QuorumWatch(
+            self.quorum, clock, journal, self.controller_address, self.end
+        )
         self.quorum.on_failed = self._metadata_disk_failed
         self.quorum.subscribe(self._on_delta)
         # Once the image has what was committed when the quorum was first heard of; a lone node
@@ -74,14 +81,14 @@ class NodeBase:
         self.cluster = ClusterView(lambda: self.image)
         # What ends the process when it must not go on; the shell says how. On the loop, not
         # out of a request, where it would be taken for a bug of that request.
-        self.on_fatal: Callable[[DiskFailed], None] = _stop_here
+        self.on_fatal: Callable[[Fatal], None] = _stop_here
 
     @property
     def image(self) -> MetadataImage:
         """The cluster's metadata, as far as it is committed and known here."""
         return self.quorum.image
 
-    def end(self, failed: DiskFailed) -> None:
+    def end(self, failed: Fatal) -> None:
         """This node must not go on. What refused to write has an answer to send first."""
         self.clock.call_soon(lambda: self.on_fatal(failed))
 
@@ -110,6 +117,7 @@ class NodeBase:
             address_of=self.controller_address,
             settings=peer_settings(self.config, "raft-client"),
             request_timeout_ms=self.config.controller_quorum_request_timeout_ms,
+            note=lambda address, failure: self.quorum_watch.note(address, failure),
         )
 
     def _metadata_disk_failed(self, failed: DiskFailed) -> None:
@@ -157,5 +165,5 @@ class StartsAndStops(Protocol):
         """At any time, also before it has started. `then` once nothing of it is left."""
 
 
-def _stop_here(failed: DiskFailed) -> None:
+def _stop_here(failed: Fatal) -> None:
     raise failed

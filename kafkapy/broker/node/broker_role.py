@@ -114,6 +114,7 @@ class BrokerRole(Role):
             self.clock,
             self.journal,
             self.config.broker_heartbeat_interval_ms,
+            is_alone=lambda: base.quorum_watch.majority_is_gone,
         )
         self.auto_topics = AutoTopics(link, self.config, self.journal)
         self.producer_ids = BlockProducerIds(self._allocate_producer_ids)

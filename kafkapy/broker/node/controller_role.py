@@ -57,6 +57,7 @@ class ControllerRole(Role):
         self._on_loaded = base.on_loaded
         self._timer: Timer | None = None
         self._is_stopped = False
+        self._told_refusal: ErrorCode | None = None  # once: it is tried again and again
 
     def start(self, then: Callback) -> None:
         """`then` once the image is loaded: who is asked now knows what there is."""
@@ -93,7 +94,9 @@ class ControllerRole(Role):
             return
         # An older metadata version has no registrations of controllers: it does without.
         if answer.code is not ErrorCode.UNSUPPORTED_VERSION:
-            self.journal.warning("controller registration refused", reason=answer)
+            if answer.code is not self._told_refusal:
+                self._told_refusal = answer.code
+                self.journal.warning("controller registration refused", reason=answer)
             again = later(self.clock.now(), _RETRY_MS)
             self._timer = self.clock.call_at(again, lambda: self.link.when_active(self._register))
 

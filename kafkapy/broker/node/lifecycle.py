@@ -6,16 +6,20 @@
 
 formats/controller 1. While no controller is active nobody is asked: the next one is, as soon
 as it is there. Who was the controller before does not matter.
+
+That none is there is told once, however often it is tried.
 """
 
+from collections.abc import Callable
 from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Callback, Clock, Journal, Timer
-from kafkapy.core.time import later
+from kafkapy.core.time import Instant, later
 
 if TYPE_CHECKING:
     from kafkapy.kraft.controller.brokers import HeartbeatReply
@@ -25,6 +29,9 @@ _RETRY_MS = 50
 # A controlled shutdown asks again this soon, then half as often each time: the controller
 # of a lone node has committed by then, and a stop should not take longer than its flush.
 _FIRST_LEAVE_RETRY_MS = 4
+# A broker that leaves and has not found a controller for so long has nobody to hand over to: a
+# new one is elected sooner, if there is a majority left to do so. Often it is known before.
+_LEAVE_ALONE_MS = 6000
 
 
 class BrokerState(IntEnum):
@@ -46,17 +53,23 @@ class Lifecycle:
         clock: Clock,
         journal: Journal,
         heartbeat_interval_ms: int,
+        *,
+        is_alone: Callable[[], bool],
     ) -> None:
+        """`is_alone`: it is known that no controller can be elected."""
         self.state = BrokerState.NOT_RUNNING
         self._link = link
         self._facts = facts
         self._clock = clock
         self._journal = journal
+        self._is_alone = is_alone
         self._interval_ms = heartbeat_interval_ms
         self._timer: Timer | None = None
         self._is_ready = False
         self._is_waiting_for_controller = False
         self._leave_retry_ms = _FIRST_LEAVE_RETRY_MS
+        self._has_told_none_is_there = False
+        self._giving_up: Timer | None = None
         self._on_registered: Callback | None = None
         self._on_running: Callback | None = None
         self._on_gone: Callback | None = None
@@ -81,6 +94,7 @@ class Lifecycle:
             self._gone()
             return
         self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        self._give_up_in_time()
         self._speak()
 
     def _speak(self) -> None:
@@ -111,9 +125,10 @@ class Lifecycle:
         if self.state is BrokerState.SHUTTING_DOWN:
             return
         if isinstance(answer, Refused):
-            self._journal.warning("broker registration refused", reason=answer)
+            self._tell_refusal("broker registration refused", answer)
             self._again(_RETRY_MS)
             return
+        self._has_told_none_is_there = False
         self._facts.epoch = answer.epoch
         if self._on_registered is not None:
             registered, self._on_registered = self._on_registered, None
@@ -128,8 +143,12 @@ class Lifecycle:
         if self.state is BrokerState.SHUTTING_DOWN:
             return
         wait_ms = self._interval_ms
+        if not isinstance(answer, Refused):
+            self._has_told_none_is_there = False
+            if self._giving_up is not None:
+                self._give_up_in_time()
         if isinstance(answer, Refused):
-            self._journal.warning("heartbeat refused", reason=answer)
+            self._tell_refusal("heartbeat refused", answer)
             if answer.code is ErrorCode.STALE_BROKER_EPOCH and self._on_gone is not None:
                 self._gone()
                 return
@@ -150,10 +169,34 @@ class Lifecycle:
             wait_ms = min(self._interval_ms, _RETRY_MS)
         self._again(wait_ms)
 
+    def _tell_refusal(self, what: str, refused: Refused) -> None:
+        is_none_there = refused.code is ErrorCode.NOT_CONTROLLER
+        if not (is_none_there and self._has_told_none_is_there):
+            self._journal.warning(what, reason=refused)
+        self._has_told_none_is_there = is_none_there
+
+    def _give_up_in_time(self) -> None:
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+        self._look_whether_alone(later(self._clock.now(), _LEAVE_ALONE_MS))
+
+    def _look_whether_alone(self, deadline: Instant) -> None:
+        now = self._clock.now()
+        if now >= deadline or self._is_alone():
+            self._leave_alone()
+        else:
+            look = partial(self._look_whether_alone, deadline)
+            self._giving_up = self._clock.call_at(later(now, _RETRY_MS), look)
+
+    def _leave_alone(self) -> None:
+        self._journal.warning("leaderships not handed over", reason="there is no controller")
+        self._gone()
+
     def _gone(self) -> None:
         self.state = BrokerState.SHUTTING_DOWN
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._giving_up):
+            if timer is not None:
+                timer.cancel()
         if self._on_gone is not None:
             gone, self._on_gone = self._on_gone, None
             gone()

@@ -94,6 +94,7 @@ class Node(NodeBase):
         for role in self.roles:
             role.start(started)
         self.quorum.start(self._loaded)
+        self.quorum_watch.start()
 
     def _loaded(self) -> None:
         for then in self.on_loaded:
@@ -107,6 +108,7 @@ class Node(NodeBase):
         if left:
             left.pop().stop(partial(self._stop, left, then))
         else:
+            self.quorum_watch.stop()
             self.quorum.close(lambda _: then())
 
     def directory_failed(self, failed: DiskFailed) -> None:

@@ -72,7 +72,7 @@ _RPCS: Final[dict[type, _Rpc]] = {
 
 class RaftTransport:
     """`address_of` tells where a voter or the leader is; `bootstrap` whom to ask before that
-    is known, `own` not being one of them."""
+    is known, `own` not being one of them. `note` is told how each call ended."""
 
     def __init__(
         self,
@@ -86,6 +86,7 @@ class RaftTransport:
         address_of: Callable[[int], Address | None],
         settings: PeerSettings,
         request_timeout_ms: int,
+        note: Callable[[Address, Exception | None], None],
     ) -> None:
         self._network = network
         self._clock = clock
@@ -95,6 +96,7 @@ class RaftTransport:
         self._address_of = address_of
         self._settings = settings
         self._request_timeout_ms = request_timeout_ms
+        self._note = note
         self._connections: dict[tuple[Address, bool], PeerConnection] = {}
         self._next = 0
 
@@ -107,7 +109,9 @@ class RaftTransport:
         rpc = _RPCS[type(request)]
 
         def answered(answer: Any) -> None:
-            then(self._read(rpc, answer))
+            read = self._read(rpc, answer)
+            self._note(address, read if isinstance(read, Exception) else None)
+            then(read)
 
         self._connection(address, waits=isinstance(request, FetchRequest)).call(
             rpc.api,

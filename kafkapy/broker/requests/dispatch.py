@@ -68,6 +68,8 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], 
         return call, api.handle(broker, call)
     except Refused as refused:
         return call, refusal(call, refused)
+    except Hangup:
+        raise
     except Exception as bug:
         # Ours, not the client's: say so with all there is, and give up this connection
         # only. What a stranger sends must not stop the node (docs/decisions/0004).

@@ -59,7 +59,8 @@ class Later:
 
 
 class Hangup(Exception):
-    """Close the connection without an answer, as Kafka does here; the log says why."""
+    """Close the connection without an answer, as Kafka does here; the log says why, if there
+    is anything to say (and not an empty text)."""
 
 
 Fields = Mapping[str, Any]

@@ -16,9 +16,9 @@ from functools import partial
 from typing import Final, cast
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.node.base import Fatal
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.request import Peer
-from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import ChannelOwner
 from kafkapy.core.seams import Callback, Disk
 from kafkapy.core.time import later
@@ -153,7 +153,7 @@ class Host:
         while self._backlog and not self.is_paused:
             self.run(self._backlog.popleft())
 
-    def _gave_up(self, failed: DiskFailed) -> None:
+    def _gave_up(self, failed: Fatal) -> None:
         """The node says itself that it must not go on, as when its process halts."""
         self._note("gave up", failed)
         self._gone()

@@ -14,6 +14,21 @@ from tests.broker.config.kafka import minimal
         ({"log_retention_hours": "0"}, r"log\.retention\.ms: it must be -1"),
         ({"log_roll_ms": "-5"}, r"Invalid value -5 for configuration log\.roll\.ms"),
         ({"log_roll_jitter_ms": "-5"}, r"log\.roll\.jitter\.ms"),
+        ({"controller_quorum_voters": "2@b:9093,3@c:9093"}, "must name this node"),
+        ({"controller_quorum_voters": "1@a:9093,2@b:9093,2@c:9093"}, "an id of its own"),
+        ({"controller_quorum_voters": "1@a:9999,2@b:9093,3@c:9093"}, "its controller listener"),
+        (
+            {
+                "process_roles": "broker",
+                "listeners": "PLAINTEXT://:9092",
+                "controller_quorum_voters": "1@a:9093",
+            },
+            "must not name this node",
+        ),
+        (
+            {"process_roles": "broker", "listeners": "PLAINTEXT://:9092"},
+            "controller.quorum.bootstrap.servers: a broker needs it",
+        ),
         (
             {"log_cleaner_min_compaction_lag_ms": "9", "log_cleaner_max_compaction_lag_ms": "5"},
             "greater than or equal to log.cleaner.min.compaction.lag.ms",

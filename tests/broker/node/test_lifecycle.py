@@ -68,7 +68,11 @@ class Broker:
         )
         self.facts = BrokerFacts(base, {"/data": UUID(int=9)}, -1, lambda: ())
         link: Any = self.link
-        self.lifecycle = Lifecycle(link, self.facts, self.clock, Heard(), INTERVAL_MS)
+        self.heard = Heard()
+        self.is_alone = False
+        self.lifecycle = Lifecycle(
+            link, self.facts, self.clock, self.heard, INTERVAL_MS, is_alone=lambda: self.is_alone
+        )
         self.told: list[str] = []
 
     def start(self) -> None:
@@ -162,6 +166,42 @@ def test_a_broker_that_leaves_waits_for_the_next_controller() -> None:
     broker.link.win()
     broker.link.answer(GOES)
     assert broker.told[-1] == "gone"
+
+
+def test_a_broker_that_leaves_does_not_wait_for_what_cannot_be() -> None:
+    """The others have no process any more: nobody can be elected."""
+    broker = Broker()
+    broker.run()
+    broker.link.is_active = False
+    broker.leave()
+    broker.link.answer(NOT_CONTROLLER)
+    broker.is_alone = True
+    broker.clock.advance(50)
+    assert broker.told[-1] == "gone"
+
+
+def test_a_broker_that_leaves_without_finding_a_controller_gives_up() -> None:
+    """Flushed and marked clean, after a while; a controller that answers starts it anew."""
+    broker = Broker()
+    broker.run()
+    broker.leave()
+    broker.clock.advance(5000)
+    broker.link.is_active = False
+    broker.link.answer(SERVES)
+    broker.clock.advance(5900)
+    assert "gone" not in broker.told
+    broker.clock.advance(150)
+    assert broker.told[-1] == "gone"
+    assert broker.heard.events[-1][1] == "leaderships not handed over"
+
+
+def test_that_there_is_no_controller_is_told_once() -> None:
+    broker = Broker()
+    broker.run()
+    for _ in range(3):
+        broker.clock.advance(INTERVAL_MS)
+        broker.link.answer(NOT_CONTROLLER)
+    assert [event for _, event, _ in broker.heard.events] == ["heartbeat refused"]
 
 
 def test_one_that_has_not_registered_has_nothing_to_hand_over() -> None:

@@ -73,3 +73,17 @@ def test_a_clean_stop_of_each_node() -> None:
         host.start()
         world.run_until(lambda: all_serve(world), 30_000)
     assert stopped == [1, 2]
+
+
+def test_brokers_do_not_wait_for_the_answer_of_a_controller_that_was_replaced() -> None:
+    """It is paused, so its connections stay, and its answers would come after the session."""
+    world = ClusterWorld(5)
+    world.start()
+    world.run_until(lambda: all_serve(world), 30_000)
+    paused = world.wait_for_controller()
+    paused.pause()
+    world.run_until(lambda: world.active_controller not in (None, paused), 20_000)
+    world.run(15_000)
+    assert unfenced(world) == {1, 2, 3} - {paused.node_id}
+    world.run(30_000)
+    assert unfenced(world) == {1, 2, 3} - {paused.node_id}

@@ -1,0 +1,321 @@
+"""A cluster of processes on this machine: what it is on disk, and how its processes come and go.
+
+    DIR/cluster.json              who the nodes are, and their ports
+    DIR/node-1/server.properties  written once; edit it and restart the node
+    DIR/node-1/data, server.log, pid
+
+Nothing runs but the nodes: whoever made the cluster may end, and any other process can take it
+up again (`LocalCluster.open`). A process is told from another that got its pid by its command
+line, which names its server.properties.
+"""
+
+import json
+import os
+import select
+import selectors
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafkapy.cli.main import Failed
+
+MADE: Final = "cluster.json"
+_HOST: Final = "127.0.0.1"
+# Far beyond what it takes: reached only when something hangs.
+START_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 60.0
+_MOST_VOTERS: Final = 3
+_CONTROLLER_PORTS_FROM: Final = 100  # above the brokers'
+
+# On one machine nobody is far away: elections need not wait as long as over a wide network.
+_LOCAL: Final = {
+    "controller.listener.names": "CONTROLLER",
+    "controller.quorum.election.timeout.ms": "150",
+    "controller.quorum.election.backoff.max.ms": "150",
+}
+
+
+class LocalNode(NamedTuple):
+    """`broker_port` and `controller_port` are 0 where it has no such role."""
+
+    node_id: int
+    roles: str
+    broker_port: int
+    controller_port: int
+
+    @property
+    def address(self) -> str:
+        return f"{_HOST}:{self.broker_port or self.controller_port}"
+
+
+class LocalCluster:
+    def __init__(self, directory: Path, cluster_id: str, nodes: Iterable[LocalNode]) -> None:
+        self.directory = directory
+        self.cluster_id = cluster_id
+        self.nodes = {node.node_id: node for node in nodes}
+
+    @classmethod
+    def open(cls, directory: Path) -> "LocalCluster":
+        """Failed if none was made there."""
+        try:
+            made = json.loads((directory / MADE).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise Failed(f"no cluster in {directory}; make one: kafkapy cluster up") from None
+        return cls(directory, made["cluster_id"], (LocalNode(**row) for row in made["nodes"]))
+
+    @classmethod
+    def make(
+        cls,
+        directory: Path,
+        *,
+        brokers: int,
+        controllers: int = 0,
+        base_port: int = 9092,
+        settings: Mapping[str, str] | None = None,
+    ) -> "LocalCluster":
+        """With directories formatted and nothing started. `controllers`: so many processes
+        that are nothing else; without, the first brokers are controllers too. Base port 0
+        takes free ones."""
+        if directory.exists() and any(directory.iterdir()):
+            raise Failed(f"{directory} holds something else; choose another with --dir DIR")
+        nodes = _planned(brokers, controllers, base_port)
+        made = cls(directory, _new_cluster_id(), nodes)
+        for node in nodes:
+            made._write(node, {**_LOCAL, **_replicated(brokers), **(settings or {})})
+        rows = [node._asdict() for node in nodes]
+        text = json.dumps({"cluster_id": made.cluster_id, "nodes": rows}, indent=2)
+        (directory / MADE).write_text(f"{text}\n", encoding="utf-8")
+        return made
+
+    @property
+    def brokers(self) -> list[LocalNode]:
+        return [node for node in self.nodes.values() if node.broker_port]
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(node.address for node in self.brokers)
+
+    def node(self, node_id: int) -> LocalNode:
+        if node_id not in self.nodes:
+            there = ", ".join(map(str, self.nodes))
+            raise Failed(f"there is no node {node_id}; there are {there}")
+        return self.nodes[node_id]
+
+    def home(self, node_id: int) -> Path:
+        return self.directory / f"node-{node_id}"
+
+    def log(self, node_id: int) -> Path:
+        return self.home(node_id) / "server.log"
+
+    # -- processes ---------------------------------------------------------------------
+
+    def pid(self, node_id: int) -> int | None:
+        """Of its process, if that lives."""
+        try:
+            pid = int((self.home(node_id) / "pid").read_text())
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)  # a child of ours leaves its name behind until then
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError, ValueError):
+            return None
+        return pid if os.fsencode(self._properties(node_id)) in command else None
+
+    def start(self, node_ids: Iterable[int], timeout_seconds: float = START_SECONDS) -> None:
+        """Return once all of them serve; Failed with what one said if it ends instead."""
+        told = {self.spawn(node_id): node_id for node_id in node_ids}
+        with selectors.DefaultSelector() as selector:
+            for fd in told:
+                selector.register(fd, selectors.EVENT_READ)
+            give_up_at = time.monotonic() + timeout_seconds
+            try:
+                while told:
+                    ready = selector.select(max(0.0, give_up_at - time.monotonic()))
+                    if not ready:
+                        late = next(iter(told.values()))
+                        raise Failed(f"not there in {timeout_seconds:g} s: {self.said(late)}")
+                    for key, _ in ready:
+                        piece = os.read(key.fd, 4096)
+                        if not piece:
+                            raise Failed(self.said(told[key.fd]))
+                        if piece.endswith(b"\n"):
+                            selector.unregister(key.fd)
+                            os.close(key.fd)
+                            del told[key.fd]
+            finally:
+                for fd in told:
+                    os.close(fd)
+
+    def spawn(self, node_id: int) -> int:
+        """Start its process; what it prints once it serves comes out of the descriptor that is
+        returned, which is the caller's to close."""
+        assert self.pid(node_id) is None, "it runs"
+        ours, its = os.pipe()
+        log = os.fspath(self.log(node_id))
+        append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        command = [sys.executable, "-m", "kafkapy", "serve", "--config", self._properties(node_id)]
+        try:
+            pid = os.posix_spawn(
+                sys.executable,
+                command,
+                os.environ,
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, its, 1),
+                    (os.POSIX_SPAWN_OPEN, 2, log, append, 0o644),
+                ],
+                setsid=True,  # ^C is for whoever started it, not for it
+            )
+        finally:
+            os.close(its)
+        (self.home(node_id) / "pid").write_text(f"{pid}\n")
+        return ours
+
+    def tell(self, node_id: int, what: signal.Signals) -> None:
+        pid = self.pid(node_id)
+        if pid is None:
+            raise Failed(f"node {node_id} does not run")
+        os.kill(pid, what)
+
+    def kill(self, node_id: int) -> None:
+        """kill -9; return once it is gone."""
+        self._end([node_id], signal.SIGKILL)
+
+    def stop(self, node_ids: Iterable[int], timeout_seconds: float = STOP_SECONDS) -> None:
+        """Cleanly, all at once; return once they are gone."""
+        self._end([one for one in node_ids if self.pid(one)], signal.SIGTERM, timeout_seconds)
+
+    def said(self, node_id: int, lines: int = 5) -> str:
+        """The end of its log."""
+        text = self.log(node_id).read_text(encoding="utf-8", errors="replace")
+        return f"node {node_id} said:\n" + "\n".join(text.splitlines()[-lines:])
+
+    def _end(
+        self, node_ids: Sequence[int], how: signal.Signals, timeout_seconds: float = STOP_SECONDS
+    ) -> None:
+        pids = {}
+        for node_id in node_ids:
+            pid = self.pid(node_id)
+            if pid is None:
+                raise Failed(f"node {node_id} does not run")
+            pids[node_id] = os.pidfd_open(pid)
+            os.kill(pid, how)
+            os.kill(pid, signal.SIGCONT)  # a paused one would not hear the first
+        give_up_at = time.monotonic() + timeout_seconds
+        try:
+            for node_id, pidfd in pids.items():
+                left = max(0.0, give_up_at - time.monotonic())
+                if not select.select([pidfd], [], [], left)[0]:
+                    raise Failed(f"node {node_id} does not end within {timeout_seconds:g} s")
+                self.pid(node_id)  # lets go of a child's name
+        finally:
+            for pidfd in pids.values():
+                os.close(pidfd)
+
+    # -- making ------------------------------------------------------------------------
+
+    def _properties(self, node_id: int) -> str:
+        return os.fspath((self.home(node_id) / "server.properties").absolute())
+
+    def _write(self, node: LocalNode, settings: Mapping[str, str]) -> None:
+        listeners = []
+        if node.broker_port:
+            listeners.append(f"PLAINTEXT://{_HOST}:{node.broker_port}")
+        if node.controller_port:
+            listeners.append(f"CONTROLLER://{_HOST}:{node.controller_port}")
+        voters = [one for one in self.nodes.values() if one.controller_port]
+        properties = {
+            "process.roles": node.roles,
+            "node.id": str(node.node_id),
+            "listeners": ",".join(listeners),
+            "controller.quorum.voters": ",".join(
+                f"{one.node_id}@{_HOST}:{one.controller_port}" for one in voters
+            ),
+            "log.dirs": os.fspath((self.home(node.node_id) / "data").absolute()),
+            **settings,
+        }
+        self.home(node.node_id).mkdir(parents=True)
+        text = "".join(f"{key}={value}\n" for key, value in properties.items())
+        Path(self._properties(node.node_id)).write_text(text, encoding="utf-8")
+        _format(properties["log.dirs"].split(","), node.node_id, self.cluster_id)
+
+
+def _planned(brokers: int, controllers: int, base_port: int) -> list[LocalNode]:
+    """Controllers of their own are numbered behind the brokers."""
+    count = brokers + controllers
+    above = base_port + _CONTROLLER_PORTS_FROM
+    ports = list(range(base_port, base_port + brokers)) + list(range(above, above + count))
+    if not base_port:
+        ports = _free_ports(len(ports))
+    shared = 0 if controllers else min(brokers, _MOST_VOTERS)
+    nodes = []
+    for number in range(count):
+        is_broker, is_controller = number < brokers, number < shared or number >= brokers
+        roles = ["broker"] * is_broker + ["controller"] * is_controller
+        nodes.append(
+            LocalNode(
+                number + 1,
+                ",".join(roles),
+                ports[number] if is_broker else 0,
+                ports[brokers + number] if is_controller else 0,
+            )
+        )
+    return nodes
+
+
+def _replicated(brokers: int) -> dict[str, str]:
+    """Everything is there as often as it can be, three times at most."""
+    replicas, in_sync = str(min(3, brokers)), str(min(2, max(1, brokers - 1)))
+    return {
+        "default.replication.factor": replicas,
+        "min.insync.replicas": in_sync,
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": in_sync,
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": in_sync,
+    }
+
+
+def _free_ports(count: int) -> list[int]:
+    """Below those that the kernel gives to connections: one of them could take it while its
+    node is down."""
+    import random
+    import socket
+
+    found: list[int] = []
+    for port in random.sample(range(15_000, 32_000), 1000):
+        with socket.socket() as taken:
+            try:
+                taken.bind((_HOST, port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == count:
+            return found
+    raise Failed(f"no {count} free ports")
+
+
+def _new_cluster_id() -> str:
+    from kafkapy.kraft.uuids import new_uuid, uuid_to_text
+    from kafkapy.server.rng import SystemRng
+
+    return uuid_to_text(new_uuid(SystemRng()))
+
+
+def _format(paths: Sequence[str], node_id: int, cluster_id: str) -> None:
+    from kafkapy.kraft.storage.adoption import make_directory
+    from kafkapy.kraft.storage.format import format_directories
+    from kafkapy.server.clock import LoopClock
+    from kafkapy.server.disk import RealDisk
+    from kafkapy.server.rng import SystemRng
+
+    disk = RealDisk()
+    for path in paths:
+        make_directory(disk, path)
+    format_directories(
+        disk, SystemRng(), LoopClock().wall(), paths, cluster_id=cluster_id, node_id=node_id
+    )
