@@ -9,8 +9,9 @@ from kafkapy.broker.peers.failures import CallFailed, Why
 from kafkapy.broker.raft.watch import FIRST_AFTER_MS, QuorumWatch
 from kafkapy.core.addresses import Address
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.metadata_quorum import MetadataQuorum, MetadataQuorumSettings
+from kafkapy.kraft.metadata_quorum import MetadataQuorum
 from kafkapy.kraft.quorum.voters import ReplicaKey, Voter, VoterSet
+from kafkapy.kraft.quorum_facts import MetadataQuorumSettings
 from kafkapy.testing.shell import Heard
 from tests.coordinator.fakes import FakeClock
 
