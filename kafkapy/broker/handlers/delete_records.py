@@ -1,58 +1,161 @@
-"""DeleteRecords, v0-2: move the log start offset forward; -1 means the high watermark."""
+"""DeleteRecords, v0-2: move the log start offset forward; -1 means the high watermark.
+
+    leader's log starts there --> followers hear of it as they fetch --> all that are alive
+    start there: answered     \\-> the request's timeout: REQUEST_TIMED_OUT
+
+Whoever asked wants to know that the records are gone, wherever they were.
+"""
 
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.partitions.partition import Partition
-from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.requests.request import Answer, Call, Fields, Later
+from kafkapy.broker.requests.translations import millis
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.time import later
 
 if TYPE_CHECKING:
     from typing import Protocol
 
     from kio.schema.delete_records.v2.request import DeleteRecordsRequest
 
-    from kafkapy.broker.requests.needs import HasPartitions, HearsOfDisks
+    from kafkapy.broker.requests.needs import HasClock, HasPartitions, HearsOfDisks
 
-    class Needs(HasPartitions, HearsOfDisks, Protocol): ...
+    class Needs(HasClock, HasPartitions, HearsOfDisks, Protocol): ...
 
 
 HIGH_WATERMARK = -1
 
 
 def handle(node: "Needs", call: "Call[DeleteRecordsRequest]") -> Answer:
-    return {
-        "throttle_time": 0,
-        "topics": [
-            {
-                "name": topic.name,
-                "partitions": [_partition(node, topic.name, one) for one in topic.partitions],
-            }
+    deleting = _Deleting(node, call)
+    if deleting.is_done:
+        return deleting.answer()
+    return deleting.park(millis(call.body.timeout))
+
+
+class _Row:
+    """What is to be told of one partition; `partition` while its followers are behind."""
+
+    __slots__ = ("code", "index", "low_watermark", "partition", "wanted")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.code = ErrorCode.NONE
+        self.low_watermark = -1
+        self.wanted = -1
+        self.partition: Partition | None = None
+
+    def look(self) -> None:
+        """Whether all that are alive begin where they should by now."""
+        partition = self.partition
+        if partition is None:
+            return
+        try:
+            partition.check_leader()
+        except Refused as refused:
+            self.code, self.low_watermark, self.partition = refused.code, -1, None
+        else:
+            self.low_watermark = partition.low_watermark
+            if self.low_watermark >= self.wanted:
+                self.partition = None
+
+
+class _Deleting:
+    """One request, carried out here, perhaps waiting for followers."""
+
+    def __init__(self, node: "Needs", call: "Call[DeleteRecordsRequest]") -> None:
+        self._node = node
+        self._call = call
+        self._later = Later()
+        self._topics = [
+            (topic.name, [_begin(node, topic.name, one) for one in topic.partitions])
             for topic in call.body.topics
-        ],
-    }
+        ]
+        self._watched: list[Partition] = []
+
+    @property
+    def _rows(self) -> list[_Row]:
+        return [row for _, rows in self._topics for row in rows]
+
+    @property
+    def is_done(self) -> bool:
+        return all(row.partition is None for row in self._rows)
+
+    def park(self, timeout_ms: int) -> Later:
+        clock = self._node.clock
+        self._timer = clock.call_at(later(clock.now(), max(0, timeout_ms)), self._time_is_up)
+        self._watched = [row.partition for row in self._rows if row.partition is not None]
+        for partition in self._watched:
+            partition.start_watchers.append(self._look)
+        self._call.peer.on_close.append(self._leave)
+        return self._later
+
+    def _look(self) -> None:
+        for row in self._rows:
+            row.look()
+        if self.is_done and not self._later.is_resolved:
+            self._resolve()
+
+    def _time_is_up(self) -> None:
+        for row in self._rows:
+            row.look()
+            if row.partition is not None:
+                row.code = ErrorCode.REQUEST_TIMED_OUT
+        self._resolve()
+
+    def _resolve(self) -> None:
+        self._call.peer.on_close.remove(self._leave)
+        self._leave()
+        self._later.resolve(self.answer())
+
+    def _leave(self) -> None:
+        """Nothing is waited for any more; the client may have gone."""
+        self._timer.cancel()
+        for partition in self._watched:
+            partition.start_watchers.remove(self._look)
+
+    def answer(self) -> Fields:
+        return {
+            "throttle_time": 0,
+            "topics": [
+                {
+                    "name": name,
+                    "partitions": [
+                        {
+                            "partition_index": row.index,
+                            "low_watermark": row.low_watermark,
+                            "error_code": row.code,
+                        }
+                        for row in rows
+                    ],
+                }
+                for name, rows in self._topics
+            ],
+        }
 
 
-def _partition(node: "Needs", topic: str, asked: Any) -> dict[str, Any]:
-    code, low_watermark = ErrorCode.NONE, -1
+def _begin(node: "Needs", topic: str, asked: Any) -> _Row:
+    row = _Row(asked.partition_index)
     try:
         partition = node.partitions.hosted(topic, None, asked.partition_index)
         if partition.is_internal:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
         partition.check_leader()
-        low_watermark = _delete(partition, asked.offset)
+        row.wanted = _delete(partition, asked.offset)
     except Refused as refused:
-        code = refused.code
+        row.code = refused.code
     except DiskFailed as failed:
         node.directory_failed(failed)
-        code = ErrorCode.KAFKA_STORAGE_ERROR
-    return {
-        "partition_index": asked.partition_index,
-        "low_watermark": low_watermark,
-        "error_code": code,
-    }
+        row.code = ErrorCode.KAFKA_STORAGE_ERROR
+    else:
+        row.partition = partition
+        row.look()
+    return row
 
 
 def _delete(partition: Partition, offset: int) -> int:
+    """From where on it is to begin everywhere."""
     log = partition.log
     if log.config.is_compacted and not log.config.deletes_old:
         raise Refused(ErrorCode.POLICY_VIOLATION)
@@ -61,4 +164,4 @@ def _delete(partition: Partition, offset: int) -> int:
     if not 0 <= offset <= log.high_watermark:
         raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
     log.advance_log_start_offset(offset)
-    return log.log_start_offset
+    return offset

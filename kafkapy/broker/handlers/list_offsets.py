@@ -102,10 +102,10 @@ def _find(
     log = partition.log
     if timestamp < 0 and call.version < _SINCE_VERSION.get(timestamp, 99):
         raise Refused(ErrorCode.UNSUPPORTED_VERSION)
-    upper = _visible_end(call, partition)
     match timestamp:
         case -1:
-            return upper, -1, partition.leader_epoch
+            _check_end_is_known(call, partition)
+            return _visible_end(call, partition), -1, partition.leader_epoch
         case -2 | -4:
             start = log.log_start_offset
             return start, -1, log.epochs.epoch_at(start)
@@ -115,19 +115,27 @@ def _find(
             found = log.max_timestamp_offset()
         case _:
             found = log.offset_for_timestamp(timestamp)
-    if found is None or found[0] >= upper:
-        return _NOT_FOUND
-    return found
+    if found is not None and found[0] < _visible_end(call, partition):
+        return found
+    _check_end_is_known(call, partition)
+    return _NOT_FOUND
+
+
+def _check_end_is_known(call: "Call[ListOffsetsRequest]", partition: Partition) -> None:
+    """A new leader does not know yet what of the old one is committed; what it finds below
+    is."""
+    if (
+        call.body.replica_id == CONSUMER
+        and partition.log.high_watermark < partition.leader_epoch_start
+    ):
+        raise Refused(
+            ErrorCode.OFFSET_NOT_AVAILABLE if call.version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE
+        )
 
 
 def _visible_end(call: "Call[ListOffsetsRequest]", partition: Partition) -> int:
     log = partition.log
     if call.body.replica_id != CONSUMER:
         return log.log_end_offset
-    if log.high_watermark < partition.leader_epoch_start:
-        # A new leader does not know yet what of the old one is committed.
-        raise Refused(
-            ErrorCode.OFFSET_NOT_AVAILABLE if call.version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE
-        )
     committed_only = optional(call.body, "isolation_level", 0) == 1
     return log.last_stable_offset if committed_only else log.high_watermark

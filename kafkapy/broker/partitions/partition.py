@@ -20,7 +20,7 @@ from kafkapy.broker.partitions.acknowledgements import Acknowledge, Acknowledgem
 from kafkapy.broker.replication.followers import Followers
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
-from kafkapy.core.seams import Bytes, Clock
+from kafkapy.core.seams import Bytes, Callback, Clock
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.isr import PartitionAgreed
 from kafkapy.kraft.image.topics import PartitionState
@@ -82,6 +82,7 @@ class Partition:
         "log",
         "partition_epoch",
         "replicas",
+        "start_watchers",
         "topic_id",
         "topic_partition",
         "watchers",
@@ -107,6 +108,8 @@ class Partition:
         self.isr: tuple[int, ...] = ()
         self.watchers: dict[Watcher, int] = {}  # of the high watermark, with their marks
         self.end_watchers: dict[Watcher, int] = {}  # of the log's end: followers
+        # Called when a replica's log may begin later than before: DeleteRecords.
+        self.start_watchers: list[Callback] = []
         # While this node leads it and others follow.
         self.followers: Followers | None = None
         self._replication = replication
@@ -178,6 +181,7 @@ class Partition:
             )
         else:
             self.followers.settled(self.replicas, self.isr)
+        self._tell_of_start()
 
     def go_offline(self) -> None:
         """Its log directory failed: nothing is acknowledged any more, readers are told."""
@@ -199,6 +203,7 @@ class Partition:
         if self.followers is not None:
             self._replication.withdraw(self)
             self.followers = None
+        self._tell_of_start()
 
     def check_leader(self, current_leader_epoch: int = -1) -> None:
         """Refuse unless this node leads the partition in the epoch the client knows."""
@@ -322,6 +327,18 @@ class Partition:
         ):
             self._propose(followers, (*followers.agreed, replica))
         self._advance_high_watermark()
+        if self.start_watchers:
+            self._tell_of_start()
+
+    @property
+    def low_watermark(self) -> int:
+        """Below it no replica that is there has anything."""
+        start = self.log.log_start_offset
+        return start if self.followers is None else self.followers.lowest_log_start(start)
+
+    def _tell_of_start(self) -> None:
+        for heard in tuple(self.start_watchers):
+            heard()
 
     def drop_lagging(self, now: Instant) -> None:
         """Who has not kept pace for replica.lag.time.max.ms is to leave the in-sync replicas."""
