@@ -14,8 +14,11 @@ DATA   ?= ./data
 SEED   ?= 1
 TARGET ?= kafkapy
 ROUNDS ?= 100
+# Of a simulated cluster; without, `make sim` runs a single node.
+NODES  ?=
+N      ?= 100
 
-.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick bench-publish soak sim crash \
+.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick bench-publish soak sim sim-many crash \
         oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -26,7 +29,8 @@ help:
 	@echo "make bench          side by side with Apache Kafka (bench-quick: the short form)"
 	@echo "make bench-publish  a whole run becomes the committed results, once a release"
 	@echo "make soak MINUTES=n steady load for that long: is memory flat?"
-	@echo "make sim SEED=n     one seeded run of the simulated cluster"
+	@echo "make sim SEED=n     one seeded run of a simulated node; of a cluster with NODES=5, as a log"
+	@echo "make sim-many N=n   so many runs of a simulated cluster, from SEED on, on all cores"
 	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
 	@echo "make spark-batch    Spark reads from kafkapy; also spark-stream, spark-exactly-once, spark-lag,"
 	@echo "                    spark-headers ... (spark_examples/README.md); BOOTSTRAP=host:port"
@@ -117,7 +121,11 @@ differ: $(VENV)/.dev
 	$(BIN)/python -m pytest compat_tests/differ --target both
 
 sim: $(VENV)/.dev
-	$(BIN)/python -m kafkapy.sim --seed $(SEED)
+	$(BIN)/python -m kafkapy.sim --seed $(SEED) $(if $(NODES),--nodes $(NODES))
+
+sim-many: $(VENV)/.dev
+	$(BIN)/python -m kafkapy.sim --nodes $(or $(NODES),5) --jobs $(shell nproc) \
+		--seeds $(SEED)-$(shell expr $(SEED) + $(N) - 1)
 
 crash: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.crashes --rounds $(ROUNDS) --seed $(SEED)

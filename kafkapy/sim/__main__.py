@@ -1,4 +1,5 @@
-"""`python -m kafkapy.sim --seed N`: one run, or many, of the simulated node.
+"""`python -m kafkapy.sim --seed N`: one run, or many, of the simulated node; with `--nodes 5`, of
+a simulated cluster (`command.py`).
 
 Of a run that fails it prints the seed, what was broken and how it came; at the end what
 all runs together did. docs/SIMULATION.md says what is checked.
@@ -9,6 +10,8 @@ import sys
 import time
 from collections import Counter
 
+from kafkapy.sim.cluster.plan import SECONDS
+from kafkapy.sim.command import run_many, run_one
 from kafkapy.sim.runs.single_node import LIVES, Failed, Report, run_seed
 
 
@@ -21,7 +24,20 @@ def main(arguments: list[str] | None = None) -> int:
     which.add_argument("--seed", type=int, default=1, metavar="N", help="run this one")
     which.add_argument("--seeds", type=_seeds, metavar="A-B", help="run all of these")
     parser.add_argument("--lives", type=int, default=LIVES, help="starts of the node in a run")
+    cluster = parser.add_argument_group("a cluster instead of one node")
+    cluster.add_argument("--nodes", type=int, metavar="N", help="three or more")
+    cluster.add_argument("--seconds", type=int, default=SECONDS, help="of trouble, in a run")
+    cluster.add_argument("--jobs", type=int, default=1, help="processes, for many seeds")
+    cluster.add_argument("--troubles", metavar="A,B", help="only these of the seed's")
+    cluster.add_argument("--clients", metavar="A,B", help="only these of the seed's")
+    cluster.add_argument("--quiet", action="store_true", help="no log of a single run")
     options = parser.parse_args(arguments)
+    if options.nodes is not None:
+        return run_many(options.seeds, options) if options.seeds else run_one(options)
+    return _run_single_node(options)
+
+
+def _run_single_node(options: argparse.Namespace) -> int:
     seeds = options.seeds or range(options.seed, options.seed + 1)
     began = time.monotonic()
     totals: Counter[str] = Counter()

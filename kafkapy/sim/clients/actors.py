@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from kafkapy.core.seams import Clock
 from kafkapy.core.time import later
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.world.frames import HungUp, Pending
@@ -29,16 +30,28 @@ LOST: Final = Lost()
 
 
 class Ask(NamedTuple):
+    """`to`: the id of a node; None: whoever serves it."""
+
     api_key: ApiKey
     version: int
     body: Mapping[str, Any]
+    to: int | None = None
+
+
+class Together(NamedTuple):
+    """Asked one after the other without waiting; heard as a list."""
+
+    asks: tuple[Ask, ...]
 
 
 class Sleep(NamedTuple):
     ms: int
 
 
-Actor = Generator[Ask | Sleep, Any, None]
+Actor = Generator[Ask | Together | Sleep, Any, None]
+Heard = Callable[[Any], None]
+# Sends a request; `then` hears the answer, or LOST, later.
+Send = Callable[[Ask, Heard], None]
 
 
 class Stage:
@@ -48,10 +61,10 @@ class Stage:
         """`breaks`: is this answer lost?"""
         self._world = world
         self._breaks = breaks
-        self._actors: list[_Playing] = []
+        self._actors: list[Playing] = []
 
     def add(self, actor: Actor) -> None:
-        playing = _Playing(self._world, actor, self._breaks)
+        playing = Playing(self._world.clock, actor, self._send)
         self._actors.append(playing)
         playing.resume(None)
 
@@ -67,49 +80,59 @@ class Stage:
         for playing in self._actors:
             playing.node_died()
 
+    def _send(self, wish: Ask, then: Heard) -> None:
+        def answered(pending: Pending) -> None:
+            assert not isinstance(pending.answer, HungUp), (pending.api_key, pending.answer)
+            then(LOST if self._breaks() else pending.answer)
 
-class _Playing:
-    def __init__(self, world: World, actor: Actor, breaks: Callable[[], bool]) -> None:
-        self._world = world
+        self._world.send(wish.api_key, wish.body, version=wish.version, then=answered)
+
+
+class Playing:
+    """One actor, kept going."""
+
+    def __init__(self, clock: Clock, actor: Actor, send: Send) -> None:
+        self._clock = clock
         self._actor = actor
-        self._breaks = breaks
-        self._is_asking = False
+        self._send = send
+        self._waits_for = 0  # answers
         # Counts resumptions, so that a timer or an answer from an earlier life is ignored.
         self._turn = 0
         self.is_done = False
 
     def resume(self, heard: Any) -> None:
         """Go on until the actor waits for something that takes time."""
-        while True:
-            self._turn += 1
-            try:
-                wish = self._actor.send(heard)
-            except StopIteration:
-                self.is_done = True
-                return
-            if isinstance(wish, Sleep):
-                self._is_asking = False
-                when = later(self._world.clock.now(), wish.ms)
-                self._world.clock.call_at(when, partial(self._woken, self._turn, None))
-                return
-            self._is_asking = True
-            pending = self._world.send(wish.api_key, wish.body, version=wish.version)
-            if not pending.is_answered:
-                pending.then = partial(self._answered, self._turn)
-                return
-            heard = self._heard(pending)
+        self._turn += 1
+        try:
+            wish = self._actor.send(heard)
+        except StopIteration:
+            self.is_done = True
+            return
+        if isinstance(wish, Sleep):
+            self._waits_for = 0
+            when = later(self._clock.now(), wish.ms)
+            self._clock.call_at(when, partial(self._woken, self._turn, None))
+        elif isinstance(wish, Ask):
+            self._waits_for = 1
+            self._send(wish, partial(self._woken, self._turn))
+        else:
+            answers: list[Any] = [LOST] * len(wish.asks)
+            self._waits_for = len(answers)
+            turn = self._turn
+            for index, ask in enumerate(wish.asks):
+                self._send(ask, partial(self._one_of, turn, answers, index))
 
     def node_died(self) -> None:
         if not self.is_done:
-            self._woken(self._turn, LOST if self._is_asking else None)
+            self._woken(self._turn, LOST if self._waits_for else None)
 
-    def _answered(self, turn: int, pending: Pending) -> None:
-        self._woken(turn, self._heard(pending))
+    def _one_of(self, turn: int, answers: list[Any], index: int, answer: Any) -> None:
+        if turn == self._turn:
+            answers[index] = answer
+            self._waits_for -= 1
+            if not self._waits_for:
+                self._woken(turn, answers)
 
     def _woken(self, turn: int, heard: Any) -> None:
         if turn == self._turn and not self.is_done:
             self.resume(heard)
-
-    def _heard(self, pending: Pending) -> Any:
-        assert not isinstance(pending.answer, HungUp), (pending.api_key, pending.answer)
-        return LOST if self._breaks() else pending.answer

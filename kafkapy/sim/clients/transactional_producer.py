@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
+from kafkapy.core.seams import Clock
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
 from kafkapy.sim.checkers import History, Operation, Outcome, Send
 from kafkapy.sim.clients.actors import LOST, Ask, Sleep
-from kafkapy.sim.world.world import World
 
 E: Final = ErrorCode
 RETRY_MS: Final = 20
@@ -62,7 +62,7 @@ class Consumed(NamedTuple):
 
 @dataclass(slots=True)
 class TransactionalProducer:
-    world: World
+    clock: Clock
     history: History
     process: int
     transactional_id: str
@@ -91,7 +91,7 @@ class TransactionalProducer:
         if not self.is_v2 and partition not in self._added:
             yield from self._add(partition)
         sequence = self._sequences.get(partition, 0)
-        now = self.world.clock.now()
+        now = self.clock.now()
         batch = build_batch(
             [NewRecord(None, value.encode(), now) for value in values],
             producer_id=self.producer_id,

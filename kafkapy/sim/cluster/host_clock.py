@@ -22,6 +22,7 @@ class HostClock:
         self._base = base
         self._began = base.now()
         self._skew_ms = skew_ms
+        self._wall_ahead_ms = 0
         self._rate = _MILLION + drift_ppm  # of this clock's milliseconds in a million true ones
 
     def now(self) -> Instant:
@@ -30,7 +31,8 @@ class HostClock:
 
     def wall(self) -> Instant:
         """Whoever sets the base's wall clock sets that of all hosts."""
-        return Instant(self.now() + self._base.wall() - self._base.now())
+        base_ahead_ms = self._base.wall() - self._base.now()
+        return Instant(self.now() + base_ahead_ms + self._wall_ahead_ms)
 
     def call_at(self, when: Instant, then: Callback) -> SimTimer:
         if when == NEVER:
@@ -38,6 +40,19 @@ class HostClock:
         wait_ms = max(0, when - self.now())
         true_ms = -(-wait_ms * _MILLION // self._rate)  # rounded up: never too early
         return self._base.call_at(later(self._base.now(), true_ms), lambda: self._run(then))
+
+    # Whoever makes trouble.
+
+    def step_wall(self, by_ms: int) -> None:
+        """Somebody sets this machine's wall clock, either way."""
+        self._wall_ahead_ms += by_ms
+
+    def drift(self, ppm: int) -> None:
+        """From now on the clock is so much too fast; what it showed it does not take back."""
+        now = self.now()
+        self._began = self._base.now()
+        self._skew_ms = now - self._began
+        self._rate = _MILLION + ppm
 
     def of_a_life(self, run: Callable[[Callback], None]) -> "HostClock":
         """The same clock for the next process."""

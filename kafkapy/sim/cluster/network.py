@@ -5,13 +5,15 @@
 
 Like TCP: frames of one direction of a connection arrive in order or not at all; what is sent
 into a cut waits there, as retransmissions would, and arrives when it heals, if both ends still
-want it; a process that dies resets its connections (as far as the paths let that through), a
-machine that loses its power says nothing to anybody: its peers find out by waiting, or when it
-is back and knows nothing of the connection.
+want it; a connection that is `half_open` is gone for one end and slow to tell the other, so that
+old requests arrive beside new ones; a process that dies resets its connections (as far as the
+paths let that through), a machine that loses its power says nothing to anybody: its peers find
+out by waiting, or when it is back and knows nothing of the connection.
 
 The host part of an address names the machine. Who listens says so with `listen`.
 """
 
+from bisect import insort
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -44,7 +46,9 @@ class End:
         self._network = network
         self._life = life
         self.arrives_last = Instant(0)  # of what was sent from here
-        self.held: list[Callback] = []  # sent into a cut
+        # Sent into a cut, or while this end is stalled, in the order in which it was sent.
+        self.held: list[tuple[int, Callback]] = []
+        self.is_stalled = False
 
     @property
     def is_there(self) -> bool:
@@ -55,6 +59,7 @@ class End:
         assert self.is_open, (self.host.name, "sends on a closed channel")
         assert self.is_there, (self.host.name, "a dead process sends")
         data = b"".join(parts)
+        self._network.sends(self, data)
         assert int.from_bytes(data[:_SIZE_BYTES], "big") == len(data) - _SIZE_BYTES, "half a frame"
         self.host.leaves(lambda: self._network.carry(self, partial(_deliver, self.other, data)))
 
@@ -107,6 +112,13 @@ class HostNetwork:
                 end.is_open = False
                 self._network.carry(end, partial(_end, end.other, "connection reset by peer"))
 
+    def reset_connections(self) -> None:
+        """The process ends all it has, in both directions."""
+        for end in self._network.ends_of(self):
+            if end.is_open:
+                self._network.carry(end, partial(_end, end.other, "connection reset by peer"))
+                _end(end, "ended by this process")
+
     def machine_died(self) -> None:
         self._end_of_life()
         self.is_up = False
@@ -127,6 +139,7 @@ class SimNetwork:
     def __init__(self, clock: SimClock, rng: SimRng, trace: Trace) -> None:
         self.hosts: dict[str, HostNetwork] = {}
         self.frames = 0
+        self.bytes = 0
         self._clock = clock
         self._rng = rng
         self._trace = trace
@@ -135,6 +148,7 @@ class SimNetwork:
         self._usual: Latency = USUAL
         self._ends: dict[str, list[End]] = {}
         self._connections = 0
+        self.traces_frames = True
 
     def host(self, name: str) -> HostNetwork:
         if name not in self.hosts:
@@ -158,6 +172,19 @@ class SimNetwork:
         self.cut(one, other)
         self.cut(other, one)
 
+    def mend(self, source: str, target: str) -> None:
+        """One path is open again; what waited goes on its way."""
+        if (source, target) in self._cut:
+            self._trace.note("mend", source, target)
+            self._cut.discard((source, target))
+            for end in self.ends_of(self.hosts[source]):
+                if end.other.host.name == target:
+                    self._release(end)
+
+    def mend_both(self, one: str, other: str) -> None:
+        self.mend(one, other)
+        self.mend(other, one)
+
     def isolate(self, name: str, others: Sequence[str] | None = None) -> None:
         for other in self.hosts if others is None else others:
             if other != name:
@@ -171,9 +198,14 @@ class SimNetwork:
         self._usual = USUAL
         for ends in self._ends.values():
             for end in ends:
-                held, end.held = end.held, []
-                for arrive in held:
-                    self._schedule(end, arrive)
+                end.is_stalled = False
+                self._release(end)
+
+    def _release(self, end: End) -> None:
+        if not end.is_stalled:
+            held, end.held = end.held, []
+            for number, arrive in held:
+                self._schedule(end, number, arrive)
 
     def slow(self, latency: Latency, source: str | None = None, target: str | None = None) -> None:
         """One path, or all of them."""
@@ -181,6 +213,13 @@ class SimNetwork:
             self._usual = latency
         else:
             self._latency[source, target] = latency
+
+    def usual(self, source: str | None = None, target: str | None = None) -> None:
+        """The end of `slow`."""
+        if source is None or target is None:
+            self._usual = USUAL
+        else:
+            self._latency.pop((source, target), None)
 
     def break_connections(self, one: str, other: str) -> None:
         """Every connection between two hosts is reset; both hear of it."""
@@ -190,10 +229,32 @@ class SimNetwork:
                 for side in (end, end.other):
                     side.host.run(partial(_end, side, "connection reset"))
 
+    def half_open(self, one: str, other: str, for_ms: int) -> None:
+        """`one` hears that its connections are gone. What it sent is still under way and arrives
+        after a while, beside what it sends on new ones, and then `other` hears of the end too."""
+        for end in self.ends_of(self.hosts[one]):
+            if end.other.host.name == other and end.is_open and end.other.is_open:
+                self._trace.note("half open", one, other)
+                end.is_stalled = True
+                self.carry(end, partial(_end, end.other, "connection reset by peer"))
+                end.host.run(partial(_end, end, "connection reset"))
+                self._clock.call_at(later(self._clock.now(), for_ms), partial(self._unstall, end))
+
+    def _unstall(self, end: End) -> None:
+        end.is_stalled = False
+        if (end.host.name, end.other.host.name) not in self._cut:
+            self._release(end)
+
     def is_cut(self, source: str, target: str) -> bool:
         return (source, target) in self._cut
 
     # Carrying.
+
+    def sends(self, end: End, data: bytes) -> None:
+        self.bytes += len(data)
+        if self.traces_frames:
+            facts = (end.host.name, end.other.host.name, len(data))
+            self._trace.note("sends", *facts, data=data)
 
     def connect(self, origin: HostNetwork, address: Address, owner: ChannelOwner) -> End:
         self._connections += 1
@@ -236,27 +297,32 @@ class SimNetwork:
     def carry(self, source: End, arrive: Callback) -> None:
         """`arrive` happens at the other machine, after whatever left here before it."""
         self.frames += 1
-        self._schedule(source, arrive)
+        self._schedule(source, self.frames, arrive)
 
-    def _schedule(self, source: End, arrive: Callback) -> None:
+    def _schedule(self, source: End, number: int, arrive: Callback) -> None:
         path = (source.host.name, source.other.host.name)
-        if path in self._cut or source.held:
-            source.held.append(arrive)
+        if path in self._cut or source.held or source.is_stalled:
+            insort(source.held, (number, arrive), key=_number)
             return
         low, high = self._latency.get(path, self._usual)
         # Mostly quick; one in ten takes anything up to the most.
         wait = low if self._rng.below(10) else self._rng.between(low, high)
         when = max(later(self._clock.now(), wait), source.arrives_last)
         source.arrives_last = when
-        self._clock.call_at(when, lambda: self._arrived(source, path, arrive))
+        self._clock.call_at(when, lambda: self._arrived(source, number, arrive))
 
-    def _arrived(self, source: End, path: tuple[str, str], arrive: Callback) -> None:
-        if path in self._cut or source.held:
-            source.held.append(arrive)
+    def _arrived(self, source: End, number: int, arrive: Callback) -> None:
+        path = (source.host.name, source.other.host.name)
+        if path in self._cut or source.is_stalled:
+            insort(source.held, (number, arrive), key=_number)
             return
         if not source.other.host.is_up:
             return  # nobody is there to say that nobody is there
         arrive()
+
+
+def _number(held: tuple[int, Callback]) -> int:
+    return held[0]
 
 
 def _up(end: End) -> None:

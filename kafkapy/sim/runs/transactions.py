@@ -130,7 +130,7 @@ class ExactlyOnceRun:
         transactional_id = f"writer-{'v2' if is_v2 else 'v1'}-{process if dice.chance(50) else 0}"
         while not self._is_calm:
             producer = TransactionalProducer(
-                world, self.history, process, transactional_id, is_v2, TRANSACTION_TIMEOUT_MS
+                world.clock, self.history, process, transactional_id, is_v2, TRANSACTION_TIMEOUT_MS
             )
             try:
                 yield from producer.begin()
@@ -158,7 +158,7 @@ class ExactlyOnceRun:
     def _transformer(self, world: World, dice: SimRng, process: int, is_v2: bool) -> Actor:
         """Takes turns with the other one: they share the transactional id and the group."""
         producer = TransactionalProducer(
-            world, self.history, process, "transformer", is_v2, TRANSACTION_TIMEOUT_MS
+            world.clock, self.history, process, "transformer", is_v2, TRANSACTION_TIMEOUT_MS
         )
         while not self._is_calm:
             try:

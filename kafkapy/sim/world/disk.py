@@ -227,6 +227,10 @@ class SimDisk:
         create, or any) under a path that contains `in_path` fail, once."""
         self._faults.append(_Fault(kind, in_path, nth, cause))
 
+    def forget_faults(self) -> None:
+        """What was asked for does not happen any more."""
+        self._faults.clear()
+
     def crash(self, rng: Rng) -> None:
         """Power off and on: files opened before are dead, flushes under way never end."""
         self.kill()

@@ -5,12 +5,17 @@ that crosses a seam goes in: journal lines, changes of the disk, requests and an
 """
 
 from collections import deque
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from kafkapy.core.seams import Clock
 
 _LAST_LINES: Final = 400
+
+
+class Notes(Protocol):
+    def note(self, what: str, *facts: object, data: bytes = b"") -> None: ...
 
 
 class Trace:
@@ -18,6 +23,8 @@ class Trace:
 
     def __init__(self, clock: Clock) -> None:
         self.count = 0
+        # Hears every line: who or what, and the rest.
+        self.on_line: Callable[[str, str], None] | None = None
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
         self._clock = clock
         self._hash = blake2b(digest_size=16)
@@ -25,14 +32,31 @@ class Trace:
     def note(self, what: str, *facts: object, data: bytes = b"") -> None:
         """`data` is hashed and not shown."""
         self.count += 1
-        line = f"{self._clock.now()} {what} {' '.join(map(str, facts))}"
+        told = " ".join(map(str, facts))
+        line = f"{self._clock.now()} {what} {told}"
         self._hash.update(line.encode())
         if data:
             self._hash.update(data)
         self.last.append(line)
+        if self.on_line is not None:
+            self.on_line(what, told)
+
+    def of(self, who: str) -> "NotesOf":
+        return NotesOf(self, who)
 
     def digest(self) -> str:
         return self._hash.hexdigest()
+
+
+class NotesOf:
+    """What one of several does, in the trace that they share."""
+
+    def __init__(self, trace: Trace, who: str) -> None:
+        self._trace = trace
+        self._who = who
+
+    def note(self, what: str, *facts: object, data: bytes = b"") -> None:
+        self._trace.note(self._who, what, *facts, data=data)
 
 
 class Line(NamedTuple):
@@ -50,6 +74,7 @@ class RecordingJournal:
 
     def __init__(self, trace: Trace, who: str = "journal") -> None:
         self.lines: list[Line] = []
+        self.on_line: Callable[[Line], None] | None = None
         self._trace = trace
         self._who = who
 
@@ -68,3 +93,5 @@ class RecordingJournal:
     def _add(self, line: Line) -> None:
         self.lines.append(line)
         self._trace.note(self._who, line)
+        if self.on_line is not None:
+            self.on_line(line)

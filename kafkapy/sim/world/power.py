@@ -13,7 +13,7 @@ it (a generator that is collected later, and cleans up) has a `DiskOfALife` that
 from typing import Any, Final
 
 from kafkapy.sim.world.disk import Interrupted, SimDisk
-from kafkapy.sim.world.journal import Trace
+from kafkapy.sim.world.journal import Notes
 from kafkapy.sim.world.rng import SimRng
 
 IN_A_TURN: Final = frozenset({"keep", "append", "answer"})
@@ -27,7 +27,7 @@ class Power:
     """What `SimDisk.on_write` asks before every change and every flush, and whoever lets an
     answer leave."""
 
-    def __init__(self, rng: SimRng, trace: Trace) -> None:
+    def __init__(self, rng: SimRng, trace: Notes) -> None:
         self.changes = 0
         self._left: int | None = None
         self._kinds: frozenset[str] = frozenset()
@@ -38,6 +38,10 @@ class Power:
     @property
     def is_off(self) -> bool:
         return self._is_off
+
+    @property
+    def is_planned(self) -> bool:
+        return self._left is not None
 
     def cut_after(self, changes: int | None, kinds: frozenset[str] = frozenset()) -> None:
         """Die instead of making the change after so many (of these kinds, if any are named);

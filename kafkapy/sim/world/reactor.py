@@ -10,10 +10,9 @@ several, and whether answers waited too long and leave in the middle, is chance.
 from collections import deque
 from typing import Final
 
-from kafkapy.core.seams import Callback
+from kafkapy.core.seams import Callback, Clock
 from kafkapy.core.time import later
 from kafkapy.core.turn import Turn
-from kafkapy.sim.world.clock import SimClock
 from kafkapy.sim.world.rng import SimRng
 
 BUSY_PERCENT: Final = 40
@@ -25,7 +24,7 @@ _ANSWERS_EARLY_PERCENT: Final = 10
 class SimReactor:
     """Lives as long as the process of one node."""
 
-    def __init__(self, clock: SimClock, rng: SimRng) -> None:
+    def __init__(self, clock: Clock, rng: SimRng) -> None:
         self.turn = Turn()
         self.busy_percent = BUSY_PERCENT
         self._clock = clock

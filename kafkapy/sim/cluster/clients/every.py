@@ -1,0 +1,163 @@
+"""All clients of a run, by kind: who they are, what they remember, and when they are done.
+
+producers     idempotent, acks=all, up to five batches in flight
+plain         acks=1, no promise
+readers       read_committed, all the time
+watchers      neither watermark goes back
+admin         topics come, go, grow and change
+consumers     a group of KIP-848       classic     a group of the classic protocol
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kafkapy.core.ids import TopicPartition
+from kafkapy.sim.checkers import History
+from kafkapy.sim.clients.actors import Actor, Playing, Sleep
+from kafkapy.sim.clients.committed_reader import CommittedReader
+from kafkapy.sim.clients.group_members import MemberPlan, classic_member, consumer_member
+from kafkapy.sim.cluster.clients.administrator import Administrator
+from kafkapy.sim.cluster.clients.client import ClusterClient
+from kafkapy.sim.cluster.clients.idempotent import IdempotentProducer, plain_producer
+from kafkapy.sim.cluster.clients.watcher import watcher
+from kafkapy.sim.cluster.world import ClusterWorld
+from kafkapy.sim.promises.groups import GroupFacts
+from kafkapy.sim.promises.partitions import BrokenPromise
+
+PARTITIONS: Final = 4
+MEMBERS: Final = 3
+RECORDS: Final = tuple(TopicPartition("records", index) for index in range(PARTITIONS))
+READ: Final = "read"
+SETUP_MS: Final = 60_000
+
+
+class Clients:
+    """`is_calm`: the world is healed, finish what you are at. `is_over`: groups end too."""
+
+    def __init__(self, world: ClusterWorld, kinds: Sequence[str], replication_factor: int) -> None:
+        self.history = History()
+        self.is_calm = False
+        self.is_over = False
+        self.groups: list[GroupFacts] = []
+        self.playing: dict[str, Playing] = {}
+        self._world = world
+        self._rng = world.rng.fork("clients")
+        self._values = 0
+        self._machines = 0
+        self._processes = 0
+        self.operator = Administrator(
+            world.clock, self._rng.fork("operator"), replication_factor, lambda: self.is_calm
+        )
+        self.producers: list[IdempotentProducer] = []
+        self._kinds = kinds
+
+    def begin(self) -> None:
+        """Topics first, then everybody."""
+        self.until_done("operator", self._topics(), SETUP_MS)
+        for kind in self._kinds:
+            KINDS[kind](self)
+
+    def until_done(self, name: str, actor: Actor, within_ms: int) -> None:
+        playing = self._client(name).play(actor)
+        if not self._world.clock.run_until(lambda: playing.is_done, within_ms):
+            raise BrokenPromise(f"{name} is not done within {within_ms} ms of a healthy cluster")
+
+    @property
+    def unfinished(self) -> list[str]:
+        return [name for name, playing in self.playing.items() if not playing.is_done]
+
+    def _topics(self) -> Actor:
+        yield from self.operator.make(RECORDS[0].topic, PARTITIONS)
+        yield from self.operator.make(READ, PARTITIONS)
+
+    # Kinds.
+
+    def add_producers(self) -> None:
+        for _ in range(2):
+            process = self._process()
+            producer = IdempotentProducer(
+                self._world.clock,
+                self.history,
+                process,
+                RECORDS,
+                self._rng.fork(f"producer {process}"),
+                lambda: self.is_calm,
+                self.new_value,
+            )
+            self.producers.append(producer)
+            self._play(f"producer-{process}", producer.act())
+
+    def add_plain(self) -> None:
+        process = self._process()
+        dice = self._rng.fork(f"plain {process}")
+        actor = plain_producer(
+            self._world.clock,
+            self.history,
+            process,
+            RECORDS,
+            dice,
+            lambda: self.is_calm,
+            self.new_value,
+        )
+        self._play(f"plain-{process}", actor)
+
+    def add_readers(self) -> None:
+        for _ in range(2):
+            process = self._process()
+            self._play(f"reader-{process}", self._reader(process))
+
+    def _reader(self, process: int) -> Actor:
+        reader, dice = CommittedReader(self.history, process), self._rng.fork(f"reader {process}")
+        while not self.is_calm:
+            yield from reader.poll(dice.choice(RECORDS))
+            yield Sleep(dice.magnitude(1, 300))
+
+    def add_watchers(self) -> None:
+        dice = self._rng.fork("watcher")
+        self._play("watcher", watcher(RECORDS, dice, lambda: self.is_calm))
+
+    def add_admin(self) -> None:
+        self._play("admin", self.operator.act())
+
+    def add_consumers(self) -> None:
+        self._add_group("consumers", consumer_member)
+
+    def add_classic(self) -> None:
+        self._add_group("classic", classic_member)
+
+    def _add_group(self, name: str, member: Callable[[MemberPlan, str], Actor]) -> None:
+        facts = GroupFacts(name)
+        self.groups.append(facts)
+        plan = MemberPlan(
+            facts, READ, self._rng.fork(name), lambda: self.is_calm, lambda: self.is_over
+        )
+        for number in range(MEMBERS):
+            self._play(f"{name}-{number}", member(plan, f"{name}-{number}"))
+
+    # Making them.
+
+    def new_value(self) -> str:
+        self._values += 1
+        return f"v{self._values}"
+
+    def _process(self) -> int:
+        self._processes += 1
+        return self._processes
+
+    def _client(self, name: str) -> ClusterClient:
+        self._machines += 1
+        return ClusterClient(self._world, f"c{self._machines}")
+
+    def _play(self, name: str, actor: Actor) -> None:
+        self.playing[name] = self._client(name).play(actor)
+
+
+KINDS: Final[dict[str, Callable[[Clients], None]]] = {
+    "producers": Clients.add_producers,
+    "plain": Clients.add_plain,
+    "readers": Clients.add_readers,
+    "watchers": Clients.add_watchers,
+    "admin": Clients.add_admin,
+    "consumers": Clients.add_consumers,
+    "classic": Clients.add_classic,
+}

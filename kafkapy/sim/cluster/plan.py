@@ -1,0 +1,73 @@
+"""What a run of a cluster world is made of, drawn from its seed.
+
+Each seed leaves some troubles and some clients out (swarm testing): a bug that needs ten pauses
+in a row is not found where every second trouble is a kill. A plan can be made smaller
+(`shrinking.py`) and is still a plan; a run is a function of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kafkapy.sim.cluster.world import COMBINED
+from kafkapy.sim.world.rng import SimRng
+
+SECONDS: Final = 60
+_TROUBLE_PERCENT: Final = 45
+_CLIENTS_PERCENT: Final = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`roles` of each node; `seconds` of trouble; `pace_ms`: from one trouble to the next, at
+    most."""
+
+    seed: int
+    roles: tuple[str, ...]
+    seconds: int = SECONDS
+    troubles: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
+    pace_ms: int = 4_000
+
+    def without_trouble(self, name: str) -> "Plan":
+        return replace(self, troubles=tuple(one for one in self.troubles if one != name))
+
+    def without_clients(self, name: str) -> "Plan":
+        return replace(self, clients=tuple(one for one in self.clients if one != name))
+
+    def __str__(self) -> str:
+        kinds = {"broker,controller": "both", "broker": "broker", "controller": "controller"}
+        return (
+            f"{' '.join(kinds[role] for role in self.roles)}; {self.seconds} s; "
+            f"troubles: {' '.join(self.troubles) or 'none'}; "
+            f"clients: {' '.join(self.clients) or 'none'}"
+        )
+
+
+def draw_plan(
+    seed: int,
+    nodes: int,
+    troubles: Iterable[str],
+    clients: Iterable[str],
+    seconds: int = SECONDS,
+) -> Plan:
+    rng = SimRng(seed).fork("plan")
+    return Plan(
+        seed,
+        draw_roles(rng.fork("roles"), nodes),
+        seconds,
+        tuple(one for one in troubles if rng.fork(one).chance(_TROUBLE_PERCENT)),
+        tuple(one for one in clients if rng.fork(one).chance(_CLIENTS_PERCENT)),
+        rng.fork("pace").choice((1_000, 4_000, 10_000)),
+    )
+
+
+def draw_roles(rng: SimRng, nodes: int) -> tuple[str, ...]:
+    """Three controllers or more, if there are as many nodes."""
+    apart = ("controller",) * 3 + ("broker",) * (nodes - 3)
+    layouts: list[tuple[str, ...]] = [(COMBINED,) * nodes]
+    if nodes > 3:
+        layouts.append((COMBINED,) * 3 + ("broker",) * (nodes - 3))
+    if nodes > 4:
+        layouts.append(apart)
+    return rng.choice(layouts)

@@ -1,0 +1,50 @@
+"""What a metadata quorum promises, judged by what its nodes say and hold while they run.
+
+    leads     a node says that it is the active controller of an epoch
+    applied   a node has made an image of what is committed up to an offset
+
+- An epoch has one leader.
+- Who begins to lead has all that was committed before, by whomever.
+- Two images of one offset are equal: what was committed is what everybody has, for ever.
+"""
+
+from hashlib import blake2b
+
+from kafkapy.kraft.image.as_records import records_of
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.sim.promises.partitions import BrokenPromise
+
+
+class QuorumPromises:
+    def __init__(self) -> None:
+        self.committed_offset = -1
+        self.leaders: dict[int, int] = {}  # by epoch
+        # By offset: who had it first, and what it was.
+        self._images: dict[int, tuple[int, bytes]] = {}
+
+    def leads(self, node_id: int, epoch: int, offset: int) -> None:
+        before = self.leaders.setdefault(epoch, node_id)
+        if before != node_id:
+            raise BrokenPromise(f"both {before} and {node_id} lead epoch {epoch} of the quorum")
+        if offset < self.committed_offset:
+            raise BrokenPromise(
+                f"{node_id} leads epoch {epoch} from {offset} on, and {self.committed_offset} "
+                "was committed"
+            )
+
+    def applied(self, node_id: int, image: MetadataImage) -> None:
+        self.committed_offset = max(self.committed_offset, image.offset)
+        digest = digest_of(image)
+        first, there = self._images.setdefault(image.offset, (node_id, digest))
+        if there != digest:
+            raise BrokenPromise(
+                f"the image of {node_id} at {image.offset} is another than that of {first}"
+            )
+
+
+def digest_of(image: MetadataImage) -> bytes:
+    """Of what is in it; snapshots have it in another order than the log."""
+    found = blake2b(digest_size=16)
+    for line in sorted(map(repr, records_of(image))):
+        found.update(line.encode())
+    return found.digest()

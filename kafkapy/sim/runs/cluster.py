@@ -1,0 +1,211 @@
+"""One seeded run of a cluster: nodes, clients and trouble, then peace, and a judgement.
+
+    start --> all serve --> clients and the nemesis, a virtual minute --> healed
+          --> all serve again, everybody gets done, groups settle --> judged
+
+While it runs the quorum is watched (promises/quorum.py), answers are judged as they leave
+(promises/answers.py), groups as they hear (promises/groups.py), and a line of a node's journal
+that says "bug" ends the run. A run is a function of its plan (cluster/plan.py).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from kafkapy.broker.node.node import Node
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.sim.cluster.clients.every import KINDS, READ, RECORDS, Clients
+from kafkapy.sim.cluster.host import Host
+from kafkapy.sim.cluster.nemesis import TROUBLES, Nemesis
+from kafkapy.sim.cluster.plan import SECONDS, Plan, draw_plan
+from kafkapy.sim.cluster.world import ClusterWorld
+from kafkapy.sim.promises.cluster import (
+    judge_history,
+    judge_images,
+    look_at_metadata,
+    read_everything,
+)
+from kafkapy.sim.promises.partitions import BrokenPromise
+from kafkapy.sim.promises.quorum import QuorumPromises
+from kafkapy.sim.world.journal import Line
+
+# What a healthy cluster needs at most, in virtual time: to serve, all of it; to finish what clients
+# are at; to answer questions.
+SERVES_WITHIN_MS: Final = 60_000
+DONE_WITHIN_MS: Final = 90_000
+CAUGHT_UP_WITHIN_MS: Final = 10_000
+_LINES_SHOWN: Final = 60
+# Partitions are not replicated yet: whatever is acknowledged has to be on its only disk.
+REPLICATION_FACTOR: Final = 1
+
+SETTINGS: Final = {
+    "log.flush.interval.messages": "1",
+    "offsets.topic.num.partitions": "2",
+    "offsets.topic.replication.factor": str(REPLICATION_FACTOR),
+    "transaction.state.log.num.partitions": "3",
+    "transaction.state.log.replication.factor": str(REPLICATION_FACTOR),
+    "transaction.state.log.min.isr": "1",
+    "group.min.session.timeout.ms": "500",
+    "group.initial.rebalance.delay.ms": "300",
+    "group.consumer.session.timeout.ms": "2000",
+    "group.consumer.min.session.timeout.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.assignment.interval.ms": "200",
+}
+
+
+class ClusterFailed(Exception):
+    """The run of `plan` broke a promise, or broke down."""
+
+    def __init__(self, plan: Plan, cause: BaseException, world: ClusterWorld) -> None:
+        lines = list(world.trace.last)[-_LINES_SHOWN:]
+        story = "\n".join(f"    {line}" for line in lines)
+        super().__init__(
+            f"seed {plan.seed}: {type(cause).__name__}: {cause}\n{story}\nplan: {plan}\n"
+            f"replay: make sim SEED={plan.seed} NODES={len(plan.roles)}"
+        )
+        self.plan = plan
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReport:
+    seed: int
+    digest: str
+    troubles: int
+    boots: int
+    frames: int
+    records: int
+    changes: int
+    epochs: int
+
+    def __str__(self) -> str:
+        return (
+            f"seed {self.seed}: {self.troubles} troubles, {self.boots} lives, "
+            f"{self.epochs} epochs of the quorum, {self.frames} frames, {self.records} records, "
+            f"{self.changes} changes of the metadata, trace {self.digest}"
+        )
+
+
+def plan_of(seed: int, nodes: int, seconds: int = SECONDS) -> Plan:
+    return draw_plan(seed, nodes, TROUBLES, KINDS, seconds)
+
+
+def run_plan(plan: Plan, watch: Callable[[ClusterWorld], None] | None = None) -> ClusterReport:
+    """Raises ClusterFailed. `watch` is given the world before anything happens."""
+    run = ClusterRun(plan)
+    if watch is not None:
+        watch(run.world)
+    try:
+        run.go()
+    except Exception as cause:
+        raise ClusterFailed(plan, cause, run.world) from cause
+    return run.report()
+
+
+class ClusterRun:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.world = ClusterWorld(plan.seed, plan.roles, SETTINGS)
+        self.quorum = QuorumPromises()
+        self.clients = Clients(self.world, plan.clients, REPLICATION_FACTOR)
+        self.nemesis = Nemesis(
+            self.world, self.world.rng.fork("nemesis"), plan.troubles, plan.pace_ms
+        )
+        for host in self.world.hosts.values():
+            host.on_line.append(self._said)
+            host.on_start.append(partial(self._watch, host))
+
+    def go(self) -> None:
+        world = self.world
+        world.start()
+        self._until(self._all_serve, SERVES_WITHIN_MS, "not all nodes serve")
+        self.clients.begin()
+        self.nemesis.begin()
+        world.run(self.plan.seconds * 1000)
+        self.nemesis.heal()
+        self._until(self._all_serve, SERVES_WITHIN_MS, "healed, and not all nodes serve")
+        self.clients.is_calm = True
+        self._until(self._groups_settled, DONE_WITHIN_MS, "healed, and groups do not settle")
+        self.clients.is_over = True
+        self._until(lambda: not self.clients.unfinished, DONE_WITHIN_MS, "somebody is stuck")
+        self._judge()
+
+    def report(self) -> ClusterReport:
+        world = self.world
+        return ClusterReport(
+            self.plan.seed,
+            world.trace.digest(),
+            self.nemesis.count,
+            sum(host.boots for host in world.hosts.values()),
+            world.network.frames,
+            sum(one.acknowledged for one in self.clients.producers),
+            self.clients.operator.changes,
+            len(self.quorum.leaders),
+        )
+
+    def _judge(self) -> None:
+        clients = self.clients
+        clients.until_done("onlooker", read_everything(clients.history, RECORDS), DONE_WITHIN_MS)
+        for host in self.world.brokers:
+            looking = look_at_metadata(clients.operator, host.node_id)
+            clients.until_done(f"look at {host.name}", looking, DONE_WITHIN_MS)
+        judge_history(clients.history)
+        judge_images(self.world, CAUGHT_UP_WITHIN_MS)
+
+    # Conditions.
+
+    def _until(self, condition: Callable[[], bool], within_ms: int, otherwise: str) -> None:
+        if not self.world.clock.run_until(condition, within_ms):
+            raise BrokenPromise(f"{otherwise} after {within_ms} ms: {self._state()}")
+
+    def _all_serve(self) -> bool:
+        controller = self.world.active_controller
+        if controller is None or controller.node is None:
+            return False
+        if not all(host.is_serving for host in self.world.hosts.values()):
+            return False
+        brokers = controller.node.image.brokers
+        return all(
+            host.node_id in brokers and brokers[host.node_id].is_active
+            for host in self.world.brokers
+        )
+
+    def _groups_settled(self) -> bool:
+        count = next(
+            len(topic.partitions)
+            for topic in self._image().topics_by_id.values()
+            if topic.name == READ
+        )
+        return all(facts.is_shared(count) for facts in self.clients.groups)
+
+    def _image(self) -> MetadataImage:
+        controller = self.world.active_controller
+        assert controller is not None
+        assert controller.node is not None
+        return controller.node.image
+
+    def _state(self) -> str:
+        hosts = ", ".join(f"{host.name} {host.state}" for host in self.world.hosts.values())
+        held = {facts.group: facts.held for facts in self.clients.groups}
+        return f"{hosts}; unfinished: {self.clients.unfinished}; held: {held}"
+
+    # While it runs.
+
+    def _said(self, host: Host, line: Line) -> None:
+        if line.event == "bug":
+            raise BrokenPromise(f"{host.name}: {line}")
+        if line.event == "leads the metadata quorum":
+            epoch, offset = line.facts["epoch"], line.facts["offset"]
+            assert isinstance(epoch, int)
+            assert isinstance(offset, int)
+            self.quorum.leads(host.node_id, epoch, offset)
+
+    def _watch(self, host: Host, node: Node) -> None:
+        def applied(image: MetadataImage, delta: Delta) -> None:
+            self.quorum.applied(host.node_id, image)
+
+        node.quorum.subscribe(applied)
