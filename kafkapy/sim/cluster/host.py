@@ -24,6 +24,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.node.base import Fatal
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.request import Peer
+from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import ChannelOwner
 from kafkapy.core.seams import Callback, Disk
 from kafkapy.core.time import later
