@@ -10,13 +10,21 @@ from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from kio.schema.broker_heartbeat.v2.request import BrokerHeartbeatRequest
 
+    from kafkapy.broker.controller.dead_brokers import DeadBrokers
     from kafkapy.broker.requests.needs import HasController
 
+    class Needs(HasController, Protocol):
+        @property
+        def dead_brokers(self) -> DeadBrokers: ...
 
-def handle(node: "HasController", call: "Call[BrokerHeartbeatRequest]") -> Answer:
+
+def handle(node: "Needs", call: "Call[BrokerHeartbeatRequest]") -> Answer:
     body = call.body
+    node.dead_brokers.heard(call.peer, body.broker_id)
     cordoned = optional(body, "cordoned_log_dirs", None)
     event = BrokerHeartbeat(
         broker_id=body.broker_id,

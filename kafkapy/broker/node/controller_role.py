@@ -15,6 +15,7 @@ from uuid import UUID
 
 from kafkapy.broker.config.rules import BrokerConfigRules
 from kafkapy.broker.controller.active import ActiveController
+from kafkapy.broker.controller.dead_brokers import DeadBrokers
 from kafkapy.broker.controller.local import LocalController
 from kafkapy.broker.controller.remote import RemoteController
 from kafkapy.broker.node.base import NodeBase, Role
@@ -49,6 +50,9 @@ class ControllerRole(Role):
             rng=base.rng,
             log=base.quorum,
         )
+        self.dead_brokers = DeadBrokers(
+            self.controller, base.network, base.clock, node_id=base.node_id
+        )
         self._local = LocalController(self)
         self.link = ActiveController(self._local, remote)
         # A broker in the same process puts its own here.
@@ -63,6 +67,7 @@ class ControllerRole(Role):
         """`then` once the image is loaded: who is asked now knows what there is."""
         self.quorum.on_lead = self._lead
         self.quorum.on_resign = self.controller.resign
+        self.quorum.on_nobody_there = self.dead_brokers.refused
         self._on_loaded.append(then)
         self.link.when_active(self._register)
 
@@ -79,6 +84,7 @@ class ControllerRole(Role):
             return
         self.controller.lead(image, bootstrap, kraft_version=self.quorum.kraft_version)
         self._local.activated()
+        self.dead_brokers.leads()
 
     def _register(self) -> None:
         if self._is_stopped:

@@ -56,6 +56,20 @@ class UnregisterBroker:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerDied:
+    """Its process is not there, whoever looked says; `since` then nothing was heard of it."""
+
+    broker_id: int
+    epoch: int
+    since: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class DeathNoted:
+    """Nothing more is said."""
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerUnregistered:
     """Nothing more is said."""
 
@@ -67,7 +81,7 @@ class Standing(Enum):
     SHUT_DOWN_NOW = 3
 
 
-BrokerEvent = BrokerHeartbeat | UnregisterBroker | TimerFired
+BrokerEvent = BrokerHeartbeat | UnregisterBroker | BrokerDied | TimerFired
 
 
 def session_key(broker_id: int) -> Hashable:
@@ -88,6 +102,8 @@ class BrokerMachine:
                 return self._heartbeat(event, now)
             case UnregisterBroker():
                 return self._unregister(event)
+            case BrokerDied():
+                return self._died(event)
             case TimerFired(key):
                 assert isinstance(key, tuple), key
                 return self._check_session(key[1], now)
@@ -236,6 +252,19 @@ class BrokerMachine:
             if end > now:
                 return Step(timers={session_key(broker_id): end})
         return Step(records=tuple(fenced(self._state, broker)), notes=(BrokerSilent(broker_id),))
+
+    def _died(self, event: BrokerDied) -> Step[Fact, DeathNoted]:
+        """As at the end of its session, which is over: its next incarnation may register."""
+        broker = self._state.image.brokers.get(event.broker_id)
+        is_awaited = self._state.is_awaited(event.broker_id, event.since)
+        if broker is None or broker.epoch != event.epoch or not is_awaited:
+            return Step(reply=DeathNoted())
+        return Step(
+            records=() if broker.fenced else tuple(fenced(self._state, broker)),
+            notes=(BrokerSilent(broker.id),),
+            reply=DeathNoted(),
+            timers={session_key(broker.id): None},
+        )
 
     def _unregister(self, event: UnregisterBroker) -> Step[Fact, BrokerUnregistered]:
         broker = self._state.image.brokers.get(event.broker_id)

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.jobs import Steps
 from kafkapy.core.seams import Clock, Rng
-from kafkapy.kraft.controller.facts import Fact
+from kafkapy.core.time import Instant
+from kafkapy.kraft.controller.facts import Fact, KRaftVersionRaised
 from kafkapy.kraft.controller.machine import ControllerMachine, Event
 from kafkapy.kraft.controller.rules import ConfigRules
 from kafkapy.kraft.controller.state import ControllerSettings, ControllerState
@@ -40,6 +41,12 @@ class QuorumLog(Protocol):
 
     def when_committed(self, end_offset: int, then: Committed) -> None:
         """As in RecordLog."""
+
+    def cannot_raise_kraft_version(self) -> str | None:
+        """Why kraft.version may not go to 1 now; None if it may."""
+
+    def raise_kraft_version(self) -> None:
+        """Append the control records that say so. Refused if this node does not lead."""
 
 
 class Controller:
@@ -78,6 +85,7 @@ class Controller:
         state = ControllerState(
             self.settings, self._rules, self._rng, kraft_version, committed.copy()
         )
+        state.cannot_raise_kraft_version = self._log.cannot_raise_kraft_version
         self._machine = ControllerMachine(state, bootstrap, lambda: self._log.next_offset)
         records = _MetadataRecords(self._log, committed.offset + 1, self.resign)
         self._runtime = Runtime(
@@ -106,6 +114,11 @@ class Controller:
         """What is decided so far, committed or not; empty while another node leads."""
         return MetadataImage() if self._machine is None else self._machine.state.image
 
+    def is_awaited(self, broker_id: int, since: Instant) -> bool:
+        """Whether a broker should have been heard of by now; False while another node leads."""
+        machine = self._machine
+        return machine is not None and machine.state.is_awaited(broker_id, since)
+
     def _closed(self, error: ErrorCode, why: str | None) -> None:
         self._runtime = self._machine = None
 
@@ -124,6 +137,9 @@ class _MetadataRecords:
 
     def append(self, records: Sequence[Any]) -> int:
         try:
+            if isinstance(records[0], KRaftVersionRaised):
+                self._log.raise_kraft_version()
+                records = records[1:]
             return self._log.append(records)
         except Refused:
             self._lost()

@@ -24,5 +24,12 @@ class BrokerSilent:
     broker_id: int
 
 
-Fact = MetadataRecord | BrokerHeard | BrokerSilent
+@dataclass(frozen=True, slots=True)
+class KRaftVersionRaised:
+    """Durable, but the quorum's own: it writes the control records that say so (KIP-853)."""
+
+    level: int
+
+
+Fact = MetadataRecord | BrokerHeard | BrokerSilent | KRaftVersionRaised
 ControllerStep = Step[Fact, Any]

@@ -11,7 +11,7 @@ from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant
-from kafkapy.kraft.controller.facts import Fact
+from kafkapy.kraft.controller.facts import Fact, KRaftVersionRaised
 from kafkapy.kraft.controller.state import ControllerState
 from kafkapy.kraft.features import (
     CONTROLLER_REGISTRATION,
@@ -23,7 +23,12 @@ from kafkapy.kraft.features import (
     missing_dependency,
 )
 from kafkapy.kraft.image.image import BROKER_RESOURCE
-from kafkapy.kraft.records.metadata import ConfigRecord, FeatureLevelRecord, FeatureRange
+from kafkapy.kraft.records.metadata import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    FeatureRange,
+    NoOpRecord,
+)
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 
@@ -62,6 +67,9 @@ class FeatureMachine:
         for update in event.updates:
             self._check(update, proposed)
             if update.name == KRAFT_VERSION:
+                if update.level > self._state.kraft_version:
+                    # Whoever asked waits for the record behind the quorum's own.
+                    records[:0] = [KRaftVersionRaised(update.level), NoOpRecord()]
                 continue
             records.append(FeatureLevelRecord(name=update.name, feature_level=update.level))
             if update.name == ELR_VERSION and update.level > 0 and not self._state.elr_enabled:
@@ -81,7 +89,7 @@ class FeatureMachine:
                 )
         current = self._current(update.name)
         if update.name == KRAFT_VERSION:
-            self._check_kraft_version(update, current)
+            self._check_kraft_version(update, current, proposed)
             return
         is_upgrade = update.upgrade_type == UpgradeType.UPGRADE
         if update.level < current and is_upgrade:
@@ -104,12 +112,17 @@ class FeatureMachine:
             return self._state.kraft_version
         return self._state.image.features.get(name, 0)
 
-    def _check_kraft_version(self, update: FeatureUpdate, current: int) -> None:
-        """The quorum keeps it in its own control records: only what it is already passes."""
+    def _check_kraft_version(
+        self, update: FeatureUpdate, current: int, proposed: dict[str, int]
+    ) -> None:
+        """The quorum keeps it in its own control records, together with the voters."""
         if update.level < current:
             raise _invalid(update, "Can't downgrade the version of this feature.")
         if update.level > current:
-            raise _invalid(update, "It is raised by formatting with a dynamic quorum only.")
+            missing = missing_dependency(update.name, update.level, proposed[METADATA_VERSION])
+            why = missing or self._state.cannot_raise_kraft_version()
+            if why is not None:
+                raise _invalid(update, why)
 
     def _check_metadata_version(self, update: FeatureUpdate, current: int) -> None:
         if downgrade_is_lossy(current, update.level):

@@ -22,7 +22,13 @@ from kafkapy.kraft.controller.elections import (
     ElectionMachine,
     ElectUncleanly,
 )
-from kafkapy.kraft.controller.facts import BrokerHeard, BrokerSilent, ControllerStep, Fact
+from kafkapy.kraft.controller.facts import (
+    BrokerHeard,
+    BrokerSilent,
+    ControllerStep,
+    Fact,
+    KRaftVersionRaised,
+)
 from kafkapy.kraft.controller.features import FeatureMachine, UpdateFeatures
 from kafkapy.kraft.controller.isr import AlterPartition, IsrMachine
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdMachine
@@ -57,6 +63,9 @@ class _Job(NamedTuple):
     event: ElectionEvent
     interval_ms: int
 
+
+# In the log: the version and the voters.
+KRAFT_VERSION_RECORDS: Final = 2
 
 _BALANCE: Final = "balance leaders"
 _UNCLEAN: Final = "unclean elections"
@@ -107,6 +116,9 @@ class ControllerMachine:
             state.contacts[fact.broker_id] = fact.contact
         elif isinstance(fact, BrokerSilent):
             state.contacts.pop(fact.broker_id, None)
+        elif isinstance(fact, KRaftVersionRaised):
+            state.kraft_version = fact.level
+            state.next_offset += KRAFT_VERSION_RECORDS
         else:
             state.image.apply(fact)
             state.image.offset = state.next_offset

@@ -76,6 +76,8 @@ class ControllerState:
     registered_at: dict[int, int] = field(default_factory=dict)
     # Where the next record will be appended.
     next_offset: int = 0
+    # Why the quorum cannot finalize the next level now; None if it can.
+    cannot_raise_kraft_version: Callable[[], str | None] = lambda: None
 
     # -- brokers -----------------------------------------------------------------------
 
@@ -106,6 +108,16 @@ class ControllerState:
             and contact.epoch == broker.epoch
             and now - contact.last_heard < self.settings.session_timeout_ms
         )
+
+    def is_awaited(self, broker_id: int, since: Instant) -> bool:
+        """Whether the broker has a session (one that is not fenced always has), and was not
+        heard of after `since`."""
+        contact, broker = self.contacts.get(broker_id), self.image.brokers.get(broker_id)
+        if broker is None:
+            return False
+        if contact is None or contact.epoch != broker.epoch:
+            return not broker.fenced
+        return contact.last_heard <= since
 
     def is_online(self, broker_id: int, directory: UUID | None) -> bool:
         """Whether that broker can serve from that directory, as far as anyone knows."""

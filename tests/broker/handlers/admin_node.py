@@ -6,9 +6,11 @@ from uuid import UUID
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.rules import BrokerConfigRules
+from kafkapy.broker.controller.dead_brokers import DeadBrokers
 from kafkapy.broker.requests.dispatch import refusal
 from kafkapy.broker.requests.request import Call, Later, Peer
 from kafkapy.core.errors import Refused
+from kafkapy.core.network import NoNetwork
 from kafkapy.kraft.image.image import BROKER_RESOURCE, MetadataImage
 from kafkapy.protocol.messages import (
     decode_request,
@@ -33,6 +35,7 @@ class AdminNode:
         self.serves_at_once = True
         self.journal = ToldJournal()
         self.waiting: list[Callable[[], None]] = []
+        self.dead_brokers = DeadBrokers(self.controller, NoNetwork(), self.clock, node_id=1)
 
     @property
     def image(self) -> MetadataImage:

@@ -9,7 +9,7 @@ from uuid import UUID
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.controller.controller import Controller
-from kafkapy.kraft.controller.machine import Event
+from kafkapy.kraft.controller.machine import KRAFT_VERSION_RECORDS, Event
 from kafkapy.kraft.controller.registration import RegisterBroker
 from kafkapy.kraft.controller.rules import ConfigRules, TopicSetting, Values
 from kafkapy.kraft.controller.state import ControllerSettings
@@ -17,7 +17,7 @@ from kafkapy.kraft.controller.topics import CreateTopics, NewTopic, TopicCreated
 from kafkapy.kraft.features import SUPPORTED_FEATURES
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import PartitionState
-from kafkapy.kraft.records.metadata import FeatureRange, MetadataRecord
+from kafkapy.kraft.records.metadata import FeatureRange, MetadataRecord, NoOpRecord
 from kafkapy.kraft.storage.bootstrap import default_bootstrap
 from kafkapy.runtime.record_log import Committed
 from tests.coordinator.fakes import FakeClock
@@ -51,6 +51,7 @@ class MemoryLog:
         self._batches: list[int] = []
         self._waiting: list[tuple[int, Committed]] = []
         self.committed = 0
+        self.why_not_raise: str | None = None
 
     @property
     def next_offset(self) -> int:
@@ -70,6 +71,12 @@ class MemoryLog:
             then(None)
         else:
             self._waiting.append((end_offset, then))
+
+    def cannot_raise_kraft_version(self) -> str | None:
+        return self.why_not_raise
+
+    def raise_kraft_version(self) -> None:
+        self.records += [NoOpRecord()] * KRAFT_VERSION_RECORDS
 
     def commit(self, batches: int | None = None) -> None:
         ready = self._batches[:batches]
@@ -140,6 +147,7 @@ class Cluster:
         racks: Sequence[str | None] = (),
         rules: ConfigRules | None = None,
         node_id: int = 0,
+        kraft_version: int = 1,
         **settings: Any,
     ) -> None:
         self.log = MemoryLog()
@@ -155,7 +163,7 @@ class Cluster:
             log=self.log,
         )
         self.bootstrap = default_bootstrap() if bootstrap is None else bootstrap
-        self.controller.lead(MetadataImage(), self.bootstrap)
+        self.controller.lead(MetadataImage(), self.bootstrap, kraft_version=kraft_version)
         for number in range(1, brokers + 1):
             self.join(number, rack=racks[number - 1] if racks else None)
 

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.controller.brokers import UnregisterBroker
+from kafkapy.kraft.controller.brokers import BrokerDied, UnregisterBroker
 from kafkapy.kraft.controller.directories import AssignReplicas, ReplicaDirectory
 from kafkapy.kraft.records.metadata import (
     BrokerRegistrationChangeRecord,
@@ -51,6 +51,31 @@ def test_a_silent_broker_is_fenced_and_its_leaderships_move() -> None:
     assert cluster.image.brokers[1].fenced
     state = cluster.partition("t")
     assert (state.leader, state.isr) == (2, (2,))
+
+
+def test_a_broker_whose_process_died_is_fenced_at_once_and_may_register() -> None:
+    cluster = Cluster(brokers=2)
+    cluster.create("t", (1, 2))
+    epoch = cluster.image.brokers[1].epoch
+    cluster.ask(BrokerDied(1, epoch, cluster.clock.now()))
+    assert cluster.image.brokers[1].fenced
+    assert cluster.partition("t").leader == 2
+    assert cluster.register(1) > epoch
+
+
+def test_a_death_that_is_no_news_changes_nothing() -> None:
+    """Of a former life, of one that was heard of since, or of nobody."""
+    cluster = Cluster(brokers=1)
+    epoch = cluster.image.brokers[1].epoch
+    before = cluster.clock.now()
+    cluster.wait(1000)
+    for died in (
+        BrokerDied(1, epoch - 1, cluster.clock.now()),
+        BrokerDied(1, epoch, before),
+        BrokerDied(9, epoch, cluster.clock.now()),
+    ):
+        assert cluster.records_of(died) == []
+    assert cluster.refusal(cluster.registration(1)) is ErrorCode.DUPLICATE_BROKER_REGISTRATION
 
 
 def test_every_heartbeat_gives_a_whole_session() -> None:

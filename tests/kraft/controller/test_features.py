@@ -1,6 +1,7 @@
 """UpdateFeatures: what the cluster agrees on, all or nothing."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -18,6 +19,7 @@ from kafkapy.kraft.records.metadata import (
     FeatureLevelRecord,
     FeatureRange,
     MetadataRecord,
+    NoOpRecord,
 )
 from tests.kraft.controller.fakes import FEATURES, Cluster
 
@@ -122,3 +124,25 @@ def test_elr_makes_min_insync_replicas_the_same_for_all_brokers() -> None:
         ConfigRecord(resource_type=4, resource_name="", name="min.insync.replicas", value="1"),
         ConfigRecord(resource_type=4, resource_name="1", name="min.insync.replicas", value=None),
     ]
+
+
+def test_kraft_version_is_raised_by_the_quorum_and_then_stays() -> None:
+    cluster = Cluster(brokers=1, kraft_version=0)
+    raised = UpdateFeatures((FeatureUpdate("kraft.version", 1), FeatureUpdate("group.version", 1)))
+    assert cluster.ask(replace(raised, validate_only=True)) == FeaturesUpdated()
+    records = cluster.records_of(raised)
+    # The quorum's own two come first.
+    assert records[2:] == [NoOpRecord(), *_levels(group_version=1)]
+    assert cluster.records_of(UpdateFeatures((FeatureUpdate("kraft.version", 1),))) == []
+    lowered = UpdateFeatures((FeatureUpdate("kraft.version", 0, SAFE),))
+    assert cluster.refusal(lowered) is ErrorCode.INVALID_UPDATE_VERSION
+    offset = cluster.log.next_offset
+    cluster.register(2)
+    assert cluster.image.brokers[2].epoch == offset
+
+
+def test_kraft_version_is_not_raised_before_every_voter_has_told_of_itself() -> None:
+    cluster = Cluster(brokers=1, kraft_version=0)
+    raised = UpdateFeatures((FeatureUpdate("kraft.version", 1),))
+    cluster.log.why_not_raise = "Voter 2 has not."
+    assert cluster.refusal(raised) is ErrorCode.INVALID_UPDATE_VERSION

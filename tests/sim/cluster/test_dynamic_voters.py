@@ -1,6 +1,8 @@
 """Controllers join and leave a cluster that works (KIP-853), over the wire."""
 
-from kafkapy.sim.cluster.world import COMBINED
+from kafkapy.core.errors import Refused
+from kafkapy.kraft.controller.features import FeaturesUpdated, FeatureUpdate, UpdateFeatures
+from kafkapy.sim.cluster.world import COMBINED, ClusterWorld
 from tests.sim.cluster.dynamic_world import DynamicWorld
 
 
@@ -66,3 +68,35 @@ def test_a_node_that_nobody_added_only_listens() -> None:
     world.start()
     world.run(60_000)
     assert world.voters(world.hosts[2]) == [1]
+
+
+def test_a_static_quorum_becomes_a_dynamic_one() -> None:
+    """Of nodes that go on with `controller.quorum.voters`: what the log says counts."""
+    world = ClusterWorld(5, (COMBINED,) * 3)
+    world.start()
+    world.run_until(lambda: all(host.is_serving for host in world.hosts.values()), 30_000)
+    raised = UpdateFeatures((FeatureUpdate("kraft.version", 1),))
+    outcomes: list[object] = []
+
+    def is_raised() -> bool:
+        leader = world.active_controller
+        if leader is not None and leader.node is not None and leader.node.controller is not None:
+            leader.node.controller.controller.submit(raised, outcomes.append)
+        return FeaturesUpdated() in outcomes
+
+    world.run_until(is_raised, 20_000)
+    assert any(isinstance(one, Refused) for one in outcomes), "not before all have told"
+    for host in world.controllers:
+        host.kill()
+    world.start()
+
+    def all_know() -> bool:
+        nodes = [host.node for host in world.controllers]
+        return all(
+            node is not None
+            and node.quorum.kraft_version == 1
+            and all(voter.key.directory_id is not None for voter in node.quorum.voters)
+            for node in nodes
+        )
+
+    world.run_until(lambda: world.active_controller is not None and all_know(), 30_000)

@@ -1,0 +1,136 @@
+"""Brokers whose process is dead are fenced at once, instead of when their session ends.
+
+    a broker's heartbeat connection breaks --+
+                                             +--> probe: connect to its listeners
+    a node's controller port refuses --------+        all refuse  --> BrokerDied
+                                                      one accepts --> again in a moment, a few times
+                                                      no answer   --> the session decides
+
+Only a machine that is there and says that nobody listens counts: who is paused, cut off or without
+power keeps its session. Why this is safe, and what a wrong guess costs, is in
+docs/decisions/0007-dead-brokers-are-fenced-at-once.md.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kafkapy.broker.requests.request import Peer
+from kafkapy.core.addresses import Address
+from kafkapy.core.network import Channel, Down, Network, NoNetwork
+from kafkapy.core.seams import Clock, Timer
+from kafkapy.core.time import Instant, later
+from kafkapy.kraft.controller.brokers import BrokerDied
+from kafkapy.kraft.controller.controller import Controller
+from kafkapy.kraft.records.metadata import Endpoint
+
+# A process that ends closes its sockets one after the other: ask again after these.
+RETRIES_MS: Final = (100, 300, 1000)
+PROBE_TIMEOUT_MS: Final = 2000
+# A port that refused so lately is looked at again by whoever comes to lead.
+RECENT_MS: Final = 10_000
+
+
+class DeadBrokers:
+    """Of one controller; it does nothing while another is active."""
+
+    def __init__(
+        self, controller: Controller, network: Network, clock: Clock, *, node_id: int
+    ) -> None:
+        self._controller = controller
+        self._network = network
+        self._clock = clock
+        self._node_id = node_id
+        self._heard: dict[Peer, set[int]] = {}
+        self._suspected: set[int] = set()
+        self._refused_at: dict[int, Instant] = {}
+
+    def heard(self, peer: Peer, broker_id: int) -> None:
+        """A heartbeat of this broker came over that connection."""
+        brokers = self._heard.get(peer)
+        if brokers is None:
+            brokers = self._heard[peer] = set()
+            peer.on_close.append(lambda: self._closed(peer))
+        brokers.add(broker_id)
+
+    def refused(self, node_id: int) -> None:
+        """The port of this node's controller refuses connections."""
+        self._refused_at[node_id] = self._clock.now()
+        self._suspect(node_id)
+
+    def leads(self) -> None:
+        """This controller is active now."""
+        now = self._clock.now()
+        for node_id, when in self._refused_at.items():
+            if now - when < RECENT_MS:
+                self._suspect(node_id)
+
+    def _closed(self, peer: Peer) -> None:
+        for broker_id in self._heard.pop(peer, ()):
+            self._suspect(broker_id)
+
+    def _suspect(self, broker_id: int) -> None:
+        is_ours = broker_id == self._node_id or isinstance(self._network, NoNetwork)
+        if not is_ours and broker_id not in self._suspected:
+            self._probe(broker_id, self._clock.now(), RETRIES_MS)
+
+    def _probe(self, broker_id: int, since: Instant, retries_ms: Sequence[int]) -> None:
+        """`since` then nothing was heard of it."""
+        self._suspected.discard(broker_id)
+        controller = self._controller
+        broker = controller.image.brokers.get(broker_id)
+        if broker is None or not controller.is_awaited(broker_id, since):
+            return
+        epoch = broker.epoch
+        self._suspected.add(broker_id)
+
+        def probed(is_dead: bool) -> None:
+            self._suspected.discard(broker_id)
+            if is_dead:
+                controller.submit(BrokerDied(broker_id, epoch, since), lambda reply: None)
+            elif retries_ms:
+                self._suspected.add(broker_id)
+                again = later(self._clock.now(), retries_ms[0])
+                self._clock.call_at(again, lambda: self._probe(broker_id, since, retries_ms[1:]))
+
+        _Probe(broker.endpoints, probed).begin(self._network, self._clock)
+
+
+class _Probe:
+    """Connects to every endpoint; `then(True)` if all refuse, `then(False)` otherwise."""
+
+    def __init__(self, endpoints: Sequence[Endpoint], then: Callable[[bool], None]) -> None:
+        self._endpoints = endpoints
+        self._then: Callable[[bool], None] | None = then
+        self._channels: list[Channel] = []
+        self._refused = 0
+        self._timer: Timer | None = None
+
+    def begin(self, network: Network, clock: Clock) -> None:
+        deadline = later(clock.now(), PROBE_TIMEOUT_MS)
+        self._timer = clock.call_at(deadline, lambda: self._end(is_dead=False))
+        for one in self._endpoints:
+            self._channels.append(network.connect(Address(one.host, one.port), one.name, self))
+
+    def on_up(self) -> None:
+        self._end(is_dead=False)
+
+    def on_frame(self, frame: memoryview) -> None:
+        self._end(is_dead=False)
+
+    def on_down(self, why: Down, reason: str) -> None:
+        if why is not Down.REFUSED:
+            self._end(is_dead=False)
+            return
+        self._refused += 1
+        if self._refused == len(self._endpoints):
+            self._end(is_dead=True)
+
+    def _end(self, *, is_dead: bool) -> None:
+        then, self._then = self._then, None
+        if then is None:
+            return
+        for channel in self._channels:
+            channel.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        then(is_dead)
