@@ -62,6 +62,8 @@ def _has_other_voters(config: "BrokerConfig", key: Key[Any], value: Value) -> bo
     )
 
 
+STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
 REFUSALS: Final = (
     Refusal(
         ("listeners",),
@@ -81,8 +83,10 @@ REFUSALS: Final = (
     ),
     Refusal(
         ("authorizer.class.name",),
-        "kafkapy has no authorizer yet: nobody would be asked, and everybody may do everything.",
-        "Leave it out, and let only those reach the node whom you trust.",
+        "kafkapy loads no Java classes: nobody would be asked, and everybody may do everything.",
+        f"Name {STANDARD_AUTHORIZER}, or leave it out.",
+        only="an authorizer other than Kafka's StandardAuthorizer",
+        refuses=lambda config, key, value: value not in ("", STANDARD_AUTHORIZER),
     ),
     Refusal(
         ("principal.builder.class",),

@@ -20,6 +20,10 @@ from kafkapy.broker.config.synonyms import base_name
 # Prefixes of keys that belong to plug-ins: nobody here knows what may follow them.
 _FOREIGN = ("rsm.config.", "rlmm.config.", "config.providers.")
 
+# The authorizer's own (security/authorizer/configured.py).
+SUPER_USERS = "super.users"
+ALLOW_WITHOUT_ACL = "allow.everyone.if.no.acl.found"
+
 
 class BrokerKeys(
     NodeKeys,
@@ -44,4 +48,8 @@ def key_of(name: str) -> Key[Any] | None:
 
 
 def is_known(name: str) -> bool:
-    return key_of(name) is not None or name.startswith(_FOREIGN)
+    return (
+        key_of(name) is not None
+        or name.startswith(_FOREIGN)
+        or name in (SUPER_USERS, ALLOW_WITHOUT_ACL)
+    )

@@ -68,7 +68,10 @@ class Forwarding:
         request = memoryview(self._fields["request_data"])
         header, at = read_request_header(request)
         self._call.body = decode_request(header.api_key, header.api_version, request[at:])
-        answer = local.forward(request, self._call)
+        try:
+            answer = local.forward(request, self._call)
+        except Refused as refused:
+            answer = refusal(self._call, refused)
         if isinstance(answer, Later):
             answer.when_resolved(lambda resolved: self.answer.resolve(resolved.answer))
         else:

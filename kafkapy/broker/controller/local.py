@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.apis import find_api
 from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.security.authorizer.needs import check
 from kafkapy.core.errors import Refused
 from kafkapy.core.seams import Callback
 
 if TYPE_CHECKING:
-    from kafkapy.broker.requests.needs import HasController
+    from typing import Protocol
+
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasController
     from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
     from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply
     from kafkapy.kraft.controller.isr import AlterPartition, AlterPartitionReply
@@ -26,12 +29,14 @@ if TYPE_CHECKING:
     )
     from kafkapy.kraft.controller.topics import CreateReply, CreateTopics
 
+    class Serves(HasAuthorizer, HasController, Protocol): ...
+
 
 class LocalController:
     """Implements `ControllerLink`. `activated` is to be called whenever the controller has
     begun to lead."""
 
-    def __init__(self, role: "HasController") -> None:
+    def __init__(self, role: "Serves") -> None:
         self._role = role
         self._controller = role.controller
         self._waiting: list[Callback] = []
@@ -87,7 +92,10 @@ class LocalController:
         self._controller.submit(event, then)
 
     def forward(self, request: memoryview, call: Call[Any]) -> Answer:
-        """No Envelope is needed: the controller's handler is given the request as it is."""
+        """No Envelope is needed: the controller's handler is given the request as it is. Refused
+        if the client may not ask for it."""
         api = find_api(call.api_key, is_controller=True)
         assert api is not None, ("forwarded, and not served there", call.api_key)
+        if self._role.authorizer is not None:
+            check(self._role, api.permission, call)
         return api.handle(self._role, call)

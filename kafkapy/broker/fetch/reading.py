@@ -62,6 +62,8 @@ def read_partition(
 ) -> Fetched:
     """`is_first`: no other partition gave anything yet, so this one may give a batch that is
     larger than `max_bytes`. `heard_at`: a follower said just now how far it is."""
+    if wanted.is_denied:
+        return _refused(wanted, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     try:
         partition = node.partitions.hosted(wanted.topic, wanted.topic_id, wanted.index)
         try:

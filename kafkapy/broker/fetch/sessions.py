@@ -12,6 +12,7 @@ same high watermark and log start offset as last time.
 """
 
 from collections import OrderedDict
+from dataclasses import field
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
@@ -40,6 +41,8 @@ class Wanted:
     max_bytes: int
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
+    # By this request's client, as its ACLs are now (fetch/permission.py).
+    is_denied: bool = field(default=False, init=False)
 
 
 Key = tuple[str | UUID | None, int]

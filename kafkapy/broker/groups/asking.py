@@ -25,7 +25,8 @@ def ask_each(
     asked: Sequence[tuple[str, Any]],
     translate: Callable[[Sequence[Any]], Fields],
 ) -> Answer:
-    """A question for each (group id, event); `translate` gets all replies in their order."""
+    """A question for each (group id, event); `translate` gets all replies in their order. A
+    Refused instead of an event is the reply: nobody is asked."""
     later = Later()
     replies: list[Any] = [None] * len(asked)
     left = len(asked)
@@ -38,7 +39,10 @@ def ask_each(
             later.resolve(translate(replies))
 
     for at, (group_id, event) in enumerate(asked):
-        shards.submit(group_id, event, partial(answered, at))
+        if isinstance(event, Refused):
+            answered(at, event)
+        else:
+            shards.submit(group_id, event, partial(answered, at))
     if not asked:
         return translate(())
     return later.answer if later.is_resolved else later

@@ -8,10 +8,13 @@ OPERATION_NOT_ATTEMPTED.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.requests.translations import by_topic
+from kafkapy.broker.security.authorizer.asking import allows, allows_on_cluster
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.txn.events import AddPartitions, PartitionsAdded, PartitionsVerified, VerifyPartitions
 from kafkapy.txn.transaction import TV_0, TV_2
 
@@ -29,9 +32,9 @@ if TYPE_CHECKING:
         AddPartitionsToTxnTopic,
     )
 
-    from kafkapy.broker.requests.needs import HasImage, HasTransactions
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasImage, HasTransactions
 
-    class Needs(HasImage, HasTransactions, Protocol): ...
+    class Needs(HasAuthorizer, HasImage, HasTransactions, Protocol): ...
 
 
 LAST_FROM_CLIENTS = 3
@@ -48,6 +51,10 @@ class _Asked(NamedTuple):
 
 
 def handle(node: "Needs", call: "Call[AddPartitionsToTxnRequest]") -> Answer:
+    if call.version > LAST_FROM_CLIENTS and not allows_on_cluster(
+        node, call, Operation.CLUSTER_ACTION
+    ):
+        raise Refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     asked = list(_transactions(call))
     results: dict[int, Errors] = {}
     later = Later()
@@ -100,17 +107,20 @@ def _ask(
     asked: _Asked,
     told: Callable[[int, Errors], None],
 ) -> None:
-    unknown = {one for one in asked.partitions if node.image.partition_by_name(*one) is None}
-    if unknown:
-        told(
-            at,
-            {
-                one: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                if one in unknown
-                else ErrorCode.OPERATION_NOT_ATTEMPTED
-                for one in asked.partitions
-            },
-        )
+    is_client = call.version <= LAST_FROM_CLIENTS
+    kind = ResourceType.TRANSACTIONAL_ID
+    if is_client and not allows(node, call, Operation.WRITE, kind, asked.transactional_id):
+        denied = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        told(at, dict.fromkeys(asked.partitions, denied))
+        return
+    errors = {
+        one: error
+        for one in asked.partitions
+        if (error := _why_not(node, call, one)) is not ErrorCode.NONE
+    }
+    if errors:
+        not_attempted = dict.fromkeys(asked.partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        told(at, not_attempted | errors)
         return
 
     def answered(reply: Any) -> None:
@@ -130,6 +140,20 @@ def _ask(
         client_version = TV_0 if call.version <= LAST_FROM_CLIENTS else TV_2
         event = AddPartitions(*who, asked.partitions, client_version)
         node.transactions.submit(event, answered)
+
+
+def _why_not(
+    node: "Needs", call: "Call[AddPartitionsToTxnRequest]", partition: TopicPartition
+) -> ErrorCode:
+    """Clients may write to topics of theirs only; brokers ask on behalf of those who may."""
+    if call.version <= LAST_FROM_CLIENTS and (
+        partition.topic in INTERNAL_TOPICS
+        or not allows(node, call, Operation.WRITE, ResourceType.TOPIC, partition.topic)
+    ):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    if node.image.partition_by_name(*partition) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE
 
 
 def _answer(

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.config.alter import check_legacy, duplicates
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
+from kafkapy.broker.security.authorizer.asking import require_for_configs
 from kafkapy.core.errors import Refused
+from kafkapy.kraft.acls import Operation
 from kafkapy.kraft.controller.configs import ConfigReply, ReplaceConfigs
 from kafkapy.kraft.image.delta import ConfigResource
 
@@ -14,9 +16,9 @@ if TYPE_CHECKING:
 
     from kio.schema.alter_configs.v2.request import AlterConfigsRequest
 
-    from kafkapy.broker.requests.needs import HasConfig, HasController
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasConfig, HasController
 
-    class Needs(HasConfig, HasController, Protocol): ...
+    class Needs(HasAuthorizer, HasConfig, HasController, Protocol): ...
 
 
 Pairs = tuple[tuple[str, str | None], ...]
@@ -35,6 +37,7 @@ def handle(node: "Needs", call: "Call[AlterConfigsRequest]") -> Answer:
         pairs: Pairs = tuple((config.name, config.value) for config in one.configs)
         try:
             check_legacy(node.config, resource, pairs)
+            require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
         except Refused as refused:
             verdicts[resource] = refused
         else:

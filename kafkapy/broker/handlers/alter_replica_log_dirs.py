@@ -7,26 +7,31 @@ a partition that is not there yet the directory is remembered.
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.security.authorizer.asking import allows_on_cluster
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
+from kafkapy.kraft.acls import Operation
 
 if TYPE_CHECKING:
     from typing import Protocol
 
     from kio.schema.alter_replica_log_dirs.v2.request import AlterReplicaLogDirsRequest
 
-    from kafkapy.broker.requests.needs import HasConfig, HasLogs, HearsOfDisks
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasConfig, HasLogs, HearsOfDisks
 
-    class Needs(HasConfig, HasLogs, HearsOfDisks, Protocol): ...
+    class Needs(HasAuthorizer, HasConfig, HasLogs, HearsOfDisks, Protocol): ...
 
 
 def handle(node: "Needs", call: "Call[AlterReplicaLogDirsRequest]") -> Answer:
     topics: dict[str, list[dict[str, Any]]] = {}
+    may = allows_on_cluster(node, call, Operation.ALTER)
     for directory in call.body.dirs:
         for topic in directory.topics:
             rows = topics.setdefault(topic.name, [])
             for index in topic.partitions:
-                code = _move(node, TopicPartition(topic.name, index), directory.path)
+                code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+                if may:
+                    code = _move(node, TopicPartition(topic.name, index), directory.path)
                 rows.append({"partition_index": index, "error_code": code})
     return {
         "throttle_time": 0,

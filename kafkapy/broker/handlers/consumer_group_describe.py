@@ -4,31 +4,55 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.groups.asking import ask_each
-from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_GROUP
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED
 from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.security.authorizer.asking import (
+    allows,
+    authorized_operations,
+    unless_refused,
+)
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.admin import DescribeConsumerGroup, DescribedConsumer, NamedAssignment
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from kio.schema.consumer_group_describe.v1.request import ConsumerGroupDescribeRequest
 
-    from kafkapy.broker.requests.needs import HasGroups
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasGroups
+
+    class Needs(HasAuthorizer, HasGroups, Protocol): ...
+
 
 SPEAKS_CLASSIC, SPEAKS_CONSUMER = 0, 1
 
 
-def handle(node: "HasGroups", call: "Call[ConsumerGroupDescribeRequest]") -> Answer:
+def handle(node: "Needs", call: "Call[ConsumerGroupDescribeRequest]") -> Answer:
     ids = call.body.group_ids
     named = [group_id for group_id in ids if group_id]
     nameless = [_refused("", ErrorCode.INVALID_GROUP_ID) for group_id in ids if not group_id]
 
     def translate(replies: Sequence[Any]) -> Fields:
         found = zip(named, replies, strict=True)
-        rows = [_group(call, group_id, reply) for group_id, reply in found]
+        rows = [_group(node, call, group_id, reply) for group_id, reply in found]
         return {"throttle_time": 0, "groups": nameless + rows}
 
-    asked = [(group_id, DescribeConsumerGroup(group_id)) for group_id in named]
+    asked = [
+        (
+            one,
+            unless_refused(
+                node,
+                call,
+                Operation.DESCRIBE,
+                ResourceType.GROUP,
+                one,
+                DescribeConsumerGroup(one),
+            ),
+        )
+        for one in named
+    ]
     return ask_each(node.groups, asked, translate)
 
 
@@ -46,10 +70,21 @@ def _refused(group_id: str, error: ErrorCode, message: str | None = None) -> dic
     }
 
 
-def _group(call: "Call[ConsumerGroupDescribeRequest]", group_id: str, reply: Any) -> dict[str, Any]:
+def _group(
+    node: "Needs", call: "Call[ConsumerGroupDescribeRequest]", group_id: str, reply: Any
+) -> dict[str, Any]:
     if isinstance(reply, Refused):
-        return _refused(group_id, reply.code, message_of(reply))
-    with_operations = call.body.include_authorized_operations
+        is_denied = reply.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+        return _refused(group_id, reply.code, None if is_denied else message_of(reply))
+    if not _sees_topics(node, call, reply.members):
+        return _refused(
+            group_id,
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            "The group has a member with topics that the client may not describe.",
+        )
+    operations = NOT_ASKED
+    if call.body.include_authorized_operations:
+        operations = authorized_operations(node, call, ResourceType.GROUP, group_id)
     return {
         "error_code": ErrorCode.NONE,
         "error_message": None,
@@ -59,8 +94,23 @@ def _group(call: "Call[ConsumerGroupDescribeRequest]", group_id: str, reply: Any
         "assignment_epoch": reply.assignment_epoch,
         "assignor_name": reply.assignor,
         "members": [_member(member) for member in reply.members],
-        "authorized_operations": ON_GROUP if with_operations else NOT_ASKED,
+        "authorized_operations": operations,
     }
+
+
+def _sees_topics(
+    node: "Needs",
+    call: "Call[ConsumerGroupDescribeRequest]",
+    members: Sequence[DescribedConsumer],
+) -> bool:
+    """What a group reads is not told to those who may not know of it."""
+    if node.authorizer is None:
+        return True
+    topics: dict[str, None] = {}
+    for member in members:
+        topics.update(dict.fromkeys(member.profile.subscribed_topics))
+        topics.update(dict.fromkeys(one.topic for one in (*member.assignment, *member.target)))
+    return all(allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, one) for one in topics)
 
 
 def _member(member: DescribedConsumer) -> dict[str, Any]:

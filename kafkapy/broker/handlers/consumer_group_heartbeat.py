@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.groups.asking import ask
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields
 from kafkapy.broker.requests.translations import millis, optional
+from kafkapy.broker.security.authorizer.asking import require
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHeard
 from kafkapy.group.consumer.member import Target
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.uuids import ZERO_UUID, uuid_to_text
 from kafkapy.protocol.error_messages import message_of
 from kafkapy.protocol.heartbeat_response import pack_heartbeat_response
@@ -30,6 +32,9 @@ CLIENT_MAKES_ID = 1
 
 def handle(node: "MakesMembers", call: "Call[ConsumerGroupHeartbeatRequest]") -> Answer:
     body = call.body
+    if node.authorizer is not None:
+        for topic in body.subscribed_topic_names or ():
+            require(node, call, Operation.DESCRIBE, ResourceType.TOPIC, topic)
     needs_id = not body.member_id and call.version < CLIENT_MAKES_ID
     event = ConsumerHeartbeat(
         body.group_id,

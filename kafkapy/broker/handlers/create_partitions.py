@@ -5,17 +5,26 @@ from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import ask, verdict
 from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.security.authorizer.asking import allows
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.controller.topics import CreatePartitions, MorePartitions, PartitionsReply
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from kio.schema.create_partitions.v3.request import CreatePartitionsRequest
 
-    from kafkapy.broker.requests.needs import HasController
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasController
+
+    class Needs(HasAuthorizer, HasController, Protocol): ...
 
 
-def handle(node: "HasController", call: "Call[CreatePartitionsRequest]") -> Answer:
-    counts = Counter(topic.name for topic in call.body.topics)
+def handle(node: "Needs", call: "Call[CreatePartitionsRequest]") -> Answer:
+    counts: Counter[str] = Counter(topic.name for topic in call.body.topics)
+    denied = {
+        name for name in counts if not allows(node, call, Operation.ALTER, ResourceType.TOPIC, name)
+    }
     event = CreatePartitions(
         topics=tuple(
             MorePartitions(
@@ -26,21 +35,24 @@ def handle(node: "HasController", call: "Call[CreatePartitionsRequest]") -> Answ
                 else tuple(tuple(one.broker_ids) for one in topic.assignments),
             )
             for topic in call.body.topics
-            if counts[topic.name] == 1
+            if counts[topic.name] == 1 and topic.name not in denied
         ),
         validate_only=call.body.validate_only,
     )
 
+    def judged(reply: PartitionsReply, name: str) -> Refused | None:
+        if counts[name] > 1:
+            return _TWICE
+        return _DENIED if name in denied else reply[name]
+
     def answer(reply: PartitionsReply) -> Fields:
         return {
             "throttle_time": 0,
-            "results": [
-                {"name": name, **verdict(reply[name] if count == 1 else _TWICE)}
-                for name, count in counts.items()
-            ],
+            "results": [{"name": name, **verdict(judged(reply, name))} for name in counts],
         }
 
     return ask(node, event, answer, lambda refused: answer(dict.fromkeys(counts, refused)))
 
 
+_DENIED = Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _TWICE = Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.requests.translations import millis
+from kafkapy.broker.security.authorizer.asking import allows, would_allow
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import later
+from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 from kafkapy.kraft.controller.topics import CreateReply, CreateTopics, NewTopic, TopicCreated
 
 if TYPE_CHECKING:
@@ -22,10 +24,10 @@ if TYPE_CHECKING:
 
     from kio.schema.create_topics.v7.request import CreatableTopic, CreateTopicsRequest
 
-    from kafkapy.broker.requests.needs import HasClock, HasController, HasJournal
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasClock, HasController, HasJournal
     from kafkapy.core.seams import Callback
 
-    class Needs(HasClock, HasController, HasJournal, Protocol):
+    class Needs(HasAuthorizer, HasClock, HasController, HasJournal, Protocol):
         def when_serving(self, topic_ids: Iterable[UUID], then: Callback) -> None: ...
 
 
@@ -43,10 +45,21 @@ def handle(node: "Needs", call: "Call[CreateTopicsRequest]") -> Answer:
         if topic.name == _METADATA_TOPIC
     }
     names = tuple(dict.fromkeys(topic.name for topic in body.topics))
+    if not would_allow(node, call, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME):
+        refused |= {
+            name: Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+            for name in names
+            if name not in refused
+            and not allows(node, call, Operation.CREATE, ResourceType.TOPIC, name)
+        }
     event = CreateTopics(
         topics=tuple(_new_topic(one) for one in body.topics if one.name not in refused),
         validate_only=body.validate_only,
-        describable=frozenset(names),
+        describable=frozenset(
+            name
+            for name in names
+            if would_allow(node, call, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name)
+        ),
     )
     promise = Later()
 

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.requests.translations import millis
+from kafkapy.broker.security.authorizer.asking import require
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import later
+from kafkapy.kraft.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from typing import Protocol
 
     from kio.schema.delete_records.v2.request import DeleteRecordsRequest
 
-    from kafkapy.broker.requests.needs import HasClock, HasPartitions, HearsOfDisks
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasClock, HasPartitions, HearsOfDisks
 
-    class Needs(HasClock, HasPartitions, HearsOfDisks, Protocol): ...
+    class Needs(HasAuthorizer, HasClock, HasPartitions, HearsOfDisks, Protocol): ...
 
 
 HIGH_WATERMARK = -1
@@ -69,7 +71,7 @@ class _Deleting:
         self._call = call
         self._later = Later()
         self._topics = [
-            (topic.name, [_begin(node, topic.name, one) for one in topic.partitions])
+            (topic.name, [_begin(node, call, topic.name, one) for one in topic.partitions])
             for topic in call.body.topics
         ]
         self._watched: list[Partition] = []
@@ -135,9 +137,10 @@ class _Deleting:
         }
 
 
-def _begin(node: "Needs", topic: str, asked: Any) -> _Row:
+def _begin(node: "Needs", call: "Call[DeleteRecordsRequest]", topic: str, asked: Any) -> _Row:
     row = _Row(asked.partition_index)
     try:
+        require(node, call, Operation.DELETE, ResourceType.TOPIC, topic)
         partition = node.partitions.hosted(topic, None, asked.partition_index)
         if partition.is_internal:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)

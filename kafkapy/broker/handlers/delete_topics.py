@@ -7,7 +7,9 @@ from uuid import UUID
 
 from kafkapy.broker.controller.ask import explained
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
+from kafkapy.broker.security.authorizer.asking import allows, would_allow
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 from kafkapy.kraft.controller.topics import DeleteReply, DeleteTopics
 
 if TYPE_CHECKING:
@@ -16,9 +18,9 @@ if TYPE_CHECKING:
     from kio.schema.delete_topics.v5.request import DeleteTopicsRequest as DeleteTopicsRequestV5
     from kio.schema.delete_topics.v6.request import DeleteTopicsRequest
 
-    from kafkapy.broker.requests.needs import HasConfig, HasController, HasJournal
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasConfig, HasController, HasJournal
 
-    class Needs(HasConfig, HasController, HasJournal, Protocol): ...
+    class Needs(HasAuthorizer, HasConfig, HasController, HasJournal, Protocol): ...
 
 
 class _Asked(NamedTuple):
@@ -79,20 +81,35 @@ def _looked_up(
             verdicts[one] = Refused(ErrorCode.INVALID_REQUEST, why)
         elif topic_id is not None:
             verdicts[one] = Refused(ErrorCode.UNKNOWN_TOPIC_ID)
-            if topic_id in image.topics_by_id:
+            found = image.topics_by_id.get(topic_id)
+            if found is not None and _may(node, call, Operation.DELETE, found.name):
                 wanted[one] = topic_id
+            elif found is not None:
+                verdicts[one] = Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        elif not (
+            _may(node, call, Operation.DESCRIBE, name or "")
+            and (name not in image.topics_by_name or _may(node, call, Operation.DELETE, name or ""))
+        ):
+            verdicts[one] = Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         else:
             verdicts[one] = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             if name in image.topics_by_name:
                 wanted[one] = image.topics_by_name[name].id
     by_id = Counter(wanted.values())
-    for one, found in list(wanted.items()):
-        if by_id[found] > 1:
+    for one, wanted_id in list(wanted.items()):
+        if by_id[wanted_id] > 1:
             verdicts[one] = Refused(
                 ErrorCode.INVALID_REQUEST, "The provided topic name maps to an ID that was given."
             )
             del wanted[one]
     return verdicts, wanted
+
+
+def _may(node: "Needs", call: "Call[DeleteTopicsRequest]", operation: Operation, name: str) -> bool:
+    """To delete on the cluster is to delete any topic."""
+    return would_allow(node, call, Operation.DELETE, ResourceType.CLUSTER, CLUSTER_NAME) or allows(
+        node, call, operation, ResourceType.TOPIC, name
+    )
 
 
 def _why_not(asked: _Asked, count: int) -> str | None:

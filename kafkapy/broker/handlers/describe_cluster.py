@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_CLUSTER
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import cluster_operations
 from kafkapy.core.errors import ErrorCode, Refused
 
 if TYPE_CHECKING:
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
 
     from kio.schema.describe_cluster.v2.request import DescribeClusterRequest
 
-    from kafkapy.broker.requests.needs import HasCluster, HasNodeId
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasCluster, HasNodeId
 
-    class Needs(HasCluster, HasNodeId, Protocol):
+    class Needs(HasAuthorizer, HasCluster, HasNodeId, Protocol):
         @property
         def controller_id(self) -> int: ...
 
@@ -34,7 +35,9 @@ def handle(node: "Needs", call: "Call[DescribeClusterRequest]") -> Answer:
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,
             "The request was sent to an endpoint of the wrong type",
         )
-    with_operations = call.body.include_cluster_authorized_operations
+    operations = NOT_ASKED
+    if call.body.include_cluster_authorized_operations:
+        operations = cluster_operations(node, call)
     return {
         "throttle_time": 0,
         "error_code": 0,
@@ -43,7 +46,7 @@ def handle(node: "Needs", call: "Call[DescribeClusterRequest]") -> Answer:
         "cluster_id": node.cluster_id,
         "controller_id": node.controller_id if endpoint_type == CONTROLLERS else node.node_id,
         "brokers": _brokers(node, call, endpoint_type),
-        "cluster_authorized_operations": ON_CLUSTER if with_operations else NOT_ASKED,
+        "cluster_authorized_operations": operations,
     }
 
 

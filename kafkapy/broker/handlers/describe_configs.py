@@ -16,7 +16,9 @@ from kafkapy.broker.config.describe import (
 from kafkapy.broker.config.resources import Resource
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import require_for_configs
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.acls import Operation
 from kafkapy.kraft.controller.topic_names import check_name
 
 if TYPE_CHECKING:
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
         DescribeConfigsResource,
     )
 
-    from kafkapy.broker.requests.needs import HasConfig, HasImage, HasNodeId
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasConfig, HasImage, HasNodeId
 
-    class Needs(HasConfig, HasImage, HasNodeId, Protocol): ...
+    class Needs(HasAuthorizer, HasConfig, HasImage, HasNodeId, Protocol): ...
 
 
 def handle(node: "Needs", call: "Call[DescribeConfigsRequest]") -> Answer:
@@ -45,6 +47,9 @@ def _result(
     refused = None
     entries: list[Described] = []
     try:
+        require_for_configs(
+            node, call, Operation.DESCRIBE_CONFIGS, asked.resource_type, asked.resource_name
+        )
         entries = _described(node, asked.resource_type, asked.resource_name)
     except Refused as why:
         refused = why

@@ -6,36 +6,60 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.groups.asking import ask_each
-from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_GROUP
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import authorized_operations, unless_refused
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.admin import DescribedMember, DescribeGroup
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from kio.schema.describe_groups.v6.request import DescribeGroupsRequest
 
-    from kafkapy.broker.requests.needs import HasGroups
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasGroups
+
+    class Needs(HasAuthorizer, HasGroups, Protocol): ...
+
 
 SAYS_NOT_FOUND = 6
 
 
-def handle(node: "HasGroups", call: "Call[DescribeGroupsRequest]") -> Answer:
-    asked = [(group_id, DescribeGroup(group_id)) for group_id in call.body.groups]
+def handle(node: "Needs", call: "Call[DescribeGroupsRequest]") -> Answer:
+    asked = [
+        (
+            group_id,
+            unless_refused(
+                node,
+                call,
+                Operation.DESCRIBE,
+                ResourceType.GROUP,
+                group_id,
+                DescribeGroup(group_id),
+            ),
+        )
+        for group_id in call.body.groups
+    ]
 
     def translate(replies: Sequence[Any]) -> Fields:
         groups = zip(call.body.groups, replies, strict=True)
         return {
             "throttle_time": 0,
-            "groups": [_group(call, group_id, reply) for group_id, reply in groups],
+            "groups": [_group(node, call, group_id, reply) for group_id, reply in groups],
         }
 
     return ask_each(node.groups, asked, translate)
 
 
-def _group(call: "Call[DescribeGroupsRequest]", group_id: str, reply: Any) -> dict[str, Any]:
-    with_operations = optional(call.body, "include_authorized_operations", False)
+def _group(
+    node: "Needs", call: "Call[DescribeGroupsRequest]", group_id: str, reply: Any
+) -> dict[str, Any]:
+    operations = NOT_ASKED
+    if optional(call.body, "include_authorized_operations", False):
+        operations = authorized_operations(node, call, ResourceType.GROUP, group_id)
     row: dict[str, Any] = {
         "error_code": ErrorCode.NONE,
         "error_message": None,
@@ -44,7 +68,7 @@ def _group(call: "Call[DescribeGroupsRequest]", group_id: str, reply: Any) -> di
         "protocol_type": "",
         "protocol_data": "",
         "members": (),
-        "authorized_operations": ON_GROUP if with_operations else NOT_ASKED,
+        "authorized_operations": operations,
     }
     if not isinstance(reply, Refused):
         return row | {

@@ -5,8 +5,10 @@ whether the directory is cordoned (KIP-1066).
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.security.authorizer.asking import allows_on_cluster
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.ids import TopicPartition
+from kafkapy.kraft.acls import Operation
 from kafkapy.log.partition_log import PartitionLog
 
 if TYPE_CHECKING:
@@ -14,10 +16,16 @@ if TYPE_CHECKING:
 
     from kio.schema.describe_log_dirs.v5.request import DescribeLogDirsRequest
 
-    from kafkapy.broker.requests.needs import HasConfig, HasLogs, HasPartitions, HearsOfDisks
+    from kafkapy.broker.requests.needs import (
+        HasAuthorizer,
+        HasConfig,
+        HasLogs,
+        HasPartitions,
+        HearsOfDisks,
+    )
     from kafkapy.core.seams import Disk
 
-    class Needs(HasConfig, HasLogs, HasPartitions, HearsOfDisks, Protocol):
+    class Needs(HasAuthorizer, HasConfig, HasLogs, HasPartitions, HearsOfDisks, Protocol):
         @property
         def disk(self) -> Disk: ...
 
@@ -26,6 +34,9 @@ _UNKNOWN_SIZE = -1
 
 
 def handle(node: "Needs", call: "Call[DescribeLogDirsRequest]") -> Answer:
+    if not allows_on_cluster(node, call, Operation.DESCRIBE):
+        code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return {"throttle_time": 0, "error_code": code, "results": ()}
     asked = None
     if call.body.topics is not None:
         asked = {

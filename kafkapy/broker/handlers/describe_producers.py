@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.metadata.topic_names import why_illegal
 from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.security.authorizer.asking import require
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.log.producers.producer_state import ProducerEntry
 
 if TYPE_CHECKING:
@@ -12,9 +14,9 @@ if TYPE_CHECKING:
 
     from kio.schema.describe_producers.v0.request import DescribeProducersRequest
 
-    from kafkapy.broker.requests.needs import HasImage, HasPartitions
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasImage, HasPartitions
 
-    class Needs(HasImage, HasPartitions, Protocol): ...
+    class Needs(HasAuthorizer, HasImage, HasPartitions, Protocol): ...
 
 
 _NONE = -1
@@ -27,7 +29,7 @@ def handle(node: "Needs", call: "Call[DescribeProducersRequest]") -> Answer:
             {
                 "name": topic.name,
                 "partitions": [
-                    _partition(node, topic.name, index) for index in topic.partition_indexes
+                    _partition(node, call, topic.name, index) for index in topic.partition_indexes
                 ],
             }
             for topic in call.body.topics
@@ -35,10 +37,13 @@ def handle(node: "Needs", call: "Call[DescribeProducersRequest]") -> Answer:
     }
 
 
-def _partition(node: "Needs", topic: str, index: int) -> dict[str, Any]:
+def _partition(
+    node: "Needs", call: "Call[DescribeProducersRequest]", topic: str, index: int
+) -> dict[str, Any]:
     code, message = ErrorCode.NONE, None
     producers: list[dict[str, Any]] = []
     try:
+        require(node, call, Operation.READ, ResourceType.TOPIC, topic)
         _check_topic(node, topic)
         partition = node.partitions.hosted(topic, None, index)
         partition.check_leader()

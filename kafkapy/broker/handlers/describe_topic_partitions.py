@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.metadata.authorized_operations import ON_TOPIC
 from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
 from kafkapy.broker.metadata.topic_names import is_legal_topic_name
 from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.security.authorizer.asking import allows, authorized_operations
 from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.image.topics import PartitionState, TopicState
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
     from kio.schema.describe_topic_partitions.v0.request import DescribeTopicPartitionsRequest
 
-    from kafkapy.broker.requests.needs import HasCluster, HasConfig, HasImage
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasCluster, HasConfig, HasImage
 
-    class Needs(HasCluster, HasConfig, HasImage, Protocol): ...
+    class Needs(HasAuthorizer, HasCluster, HasConfig, HasImage, Protocol): ...
 
 
 def handle(node: "Needs", call: "Call[DescribeTopicPartitionsRequest]") -> Answer:
@@ -27,6 +28,10 @@ def handle(node: "Needs", call: "Call[DescribeTopicPartitionsRequest]") -> Answe
     wants_all = not names
     if wants_all:
         names = sorted(node.image.topics_by_name)
+    denied: list[str] = []
+    if node.authorizer is not None:
+        kind = ResourceType.TOPIC
+        denied = [one for one in names if not allows(node, call, Operation.DESCRIBE, kind, one)]
     first_index = 0
     if cursor is not None:
         if cursor.partition_index < 0 or (not wants_all and cursor.topic_name not in names):
@@ -36,14 +41,25 @@ def handle(node: "Needs", call: "Call[DescribeTopicPartitionsRequest]") -> Answe
         if names and names[0] == cursor.topic_name:
             first_index = cursor.partition_index
     limit = max(1, min(node.config.max_request_partition_size_limit, body.response_partition_limit))
-    rows: list[dict[str, Any]] = []
-    next_cursor = _page(node, names, first_index, limit, rows)
+    # Of all topics those are told that the client may know of, of some it named also that.
+    rows: list[dict[str, Any]] = [] if wants_all else [_denied(one) for one in denied]
+    seen = [one for one in names if one not in set(denied)] if denied else names
+    next_cursor = _page(node, seen, first_index, limit, rows)
+    for row in rows:
+        if row["error_code"] != ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            row["topic_authorized_operations"] = authorized_operations(
+                node, call, ResourceType.TOPIC, row["name"]
+            )
     return {"throttle_time": 0, "topics": rows, "next_cursor": next_cursor}
 
 
 def _refused(names: list[str]) -> Fields:
     rows = [{**_missing(name), "error_code": ErrorCode.INVALID_REQUEST} for name in names]
     return {"throttle_time": 0, "topics": rows, "next_cursor": None}
+
+
+def _denied(name: str) -> dict[str, Any]:
+    return {**_missing(name), "error_code": ErrorCode.TOPIC_AUTHORIZATION_FAILED}
 
 
 def _page(
@@ -82,7 +98,6 @@ def _missing(name: str) -> dict[str, Any]:
         "topic_id": None,
         "is_internal": name in INTERNAL_TOPICS,
         "partitions": (),
-        "topic_authorized_operations": ON_TOPIC,
     }
 
 
@@ -108,5 +123,4 @@ def _topic(
             }
             for index, state in states
         ],
-        "topic_authorized_operations": ON_TOPIC,
     }

@@ -7,9 +7,10 @@ brokers serve, or what is not for handing on, is refused.
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.controller.envelope import address_from, principal_from
-from kafkapy.broker.requests.apis import Handle, find_api
+from kafkapy.broker.requests.apis import Api, find_api
 from kafkapy.broker.requests.dispatch import encode, refusal
-from kafkapy.broker.requests.request import Answer, Call, Fields, Later, Peer, Resolved
+from kafkapy.broker.requests.request import Answer, Call, Fields, Hangup, Later, Peer, Resolved
+from kafkapy.broker.security.authorizer.needs import check
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.protocol.framing import read_request_header
 from kafkapy.protocol.messages import decode_request
@@ -23,9 +24,11 @@ _SIZE_BYTES = 4
 def handle(role: "ControllerRole", call: "Call[Any]") -> Answer:
     if not role.controller.is_active:
         return _error(ErrorCode.NOT_CONTROLLER)
-    inner, handler = _opened(call)
+    inner, api = _opened(call)
     try:
-        answer = handler(role, inner)
+        if role.authorizer is not None:
+            check(role, api.permission, inner)
+        answer = api.handle(role, inner)
     except Refused as refused:
         answer = refusal(inner, refused)
     if not isinstance(answer, Later):
@@ -35,7 +38,7 @@ def handle(role: "ControllerRole", call: "Call[Any]") -> Answer:
     return promise
 
 
-def _opened(call: "Call[Any]") -> "tuple[Call[Any], Handle]":
+def _opened(call: "Call[Any]") -> "tuple[Call[Any], Api]":
     """What the client asked, and who answers it. Refused if that is not for handing on."""
     request = memoryview(bytes(call.body.request_data))
     header, at = read_request_header(request)
@@ -61,13 +64,15 @@ def _opened(call: "Call[Any]") -> "tuple[Call[Any], Handle]":
         peer,
         call.received,
     )
-    return inner, api.handle
+    return inner, api
 
 
 def _wrapped(role: "ControllerRole", inner: "Call[Any]", answer: Resolved) -> Fields:
     """If it stopped leading meanwhile the broker asks the next one."""
     if not role.controller.is_active:
         return _error(ErrorCode.NOT_CONTROLLER)
+    if isinstance(answer, Hangup):  # the broker hangs up on its client
+        return _error(ErrorCode.INVALID_REQUEST)
     parts = []
     for part in encode(inner, answer):
         assert isinstance(part, bytes), (inner.api_key, "answers of controllers are in memory")

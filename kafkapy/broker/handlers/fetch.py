@@ -9,6 +9,7 @@ of the turn (core/turn.py) in which one of them got more, those that did are rea
 
 from typing import TYPE_CHECKING, Any
 
+from kafkapy.broker.fetch.permission import ask_permission
 from kafkapy.broker.fetch.reading import Fetched, read_partition
 from kafkapy.broker.fetch.sessions import Fetching, Key, Wanted
 from kafkapy.broker.partitions.partition import Partition, Watcher
@@ -29,6 +30,8 @@ def handle(node: "Fetches", call: "Call[FetchRequestView]") -> Answer:
         fetching = node.fetch_sessions.begin(call.body, call.version, call.received)
     except Refused as refused:
         return _packed(call, [], error_code=refused.code)
+    if node.authorizer is not None:
+        ask_permission(node, call, fetching)
     fetch = _Fetch(node, call, fetching)
     # Of replicas this says how far they are; when they are read again it is no news.
     is_replica = call.body.replica_id >= 0

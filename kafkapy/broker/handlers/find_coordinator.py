@@ -19,10 +19,12 @@ from kafkapy.broker.metadata.internal_topics import (
 )
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import allows, allows_on_cluster, refusal_of
 from kafkapy.coordinator.partitioning import partition_for
 from kafkapy.coordinator.shards import Shards
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.time import later
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from kafkapy.broker.requests.needs import (
         CreatesTopics,
+        HasAuthorizer,
         HasClock,
         HasCluster,
         HasGroups,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     )
 
     class Needs(
+        HasAuthorizer,
         CreatesTopics,
         HasClock,
         HasCluster,
@@ -130,6 +134,12 @@ def _find(node: "Needs", call: "Call[FindCoordinatorRequest]", key_type: int, ke
     name = _TOPICS.get(key_type)
     if name is None or (key_type == SHARE and not _is_share_key(call, key)):
         return _Found(ErrorCode.INVALID_REQUEST)
+    if key_type != SHARE:
+        kind = ResourceType.GROUP if key_type == GROUP else ResourceType.TRANSACTIONAL_ID
+        if not allows(node, call, Operation.DESCRIBE, kind, key):
+            return _Found(refusal_of(kind))
+    elif not allows_on_cluster(node, call, Operation.CLUSTER_ACTION):
+        return _Found(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     topic = node.image.topics_by_name.get(name)
     if topic is None:
         node.auto_create_topic(name)

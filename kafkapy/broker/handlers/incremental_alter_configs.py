@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.config.alter import check_incremental, duplicates
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
+from kafkapy.broker.security.authorizer.asking import require_for_configs
 from kafkapy.core.errors import Refused
+from kafkapy.kraft.acls import Operation
 from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, ConfigReply
 from kafkapy.kraft.image.delta import ConfigResource
 
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
         IncrementalAlterConfigsRequest,
     )
 
-    from kafkapy.broker.requests.needs import HasConfig, HasController
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasConfig, HasController
 
-    class Needs(HasConfig, HasController, Protocol): ...
+    class Needs(HasAuthorizer, HasConfig, HasController, Protocol): ...
 
 
 def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answer:
@@ -39,6 +41,7 @@ def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answe
         alterations = _alterations(one)
         try:
             check_incremental(node.config, resource, alterations)
+            require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
         except Refused as refused:
             verdicts[resource] = refused
         else:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.requests.translations import millis, optional
+from kafkapy.broker.security.authorizer.asking import allows, allows_on_cluster
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.txn.events import InitProducerId, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
@@ -17,16 +19,19 @@ if TYPE_CHECKING:
 
     from kio.schema.init_producer_id.v5.request import InitProducerIdRequest
 
-    from kafkapy.broker.requests.needs import HasTransactions
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasTransactions
     from kafkapy.txn.producer_ids import ProducerIds
 
-    class Needs(HasTransactions, Protocol):
+    class Needs(HasAuthorizer, HasTransactions, Protocol):
         @property
         def producer_ids(self) -> ProducerIds: ...
 
 
 def handle(node: "Needs", call: "Call[InitProducerIdRequest]") -> Answer:
     body = call.body
+    denied = _denied(node, call)
+    if denied is not ErrorCode.NONE:
+        return _refused(call, denied)
     producer_id = optional(body, "producer_id", NO_PRODUCER_ID)
     epoch = optional(body, "producer_epoch", NO_PRODUCER_EPOCH)
     if (producer_id == NO_PRODUCER_ID) != (epoch == NO_PRODUCER_EPOCH):
@@ -57,6 +62,23 @@ def handle(node: "Needs", call: "Call[InitProducerIdRequest]") -> Answer:
 
     node.transactions.submit(event, initialised)
     return later
+
+
+def _denied(node: "Needs", call: "Call[InitProducerIdRequest]") -> ErrorCode:
+    """Without a transaction: whoever may write to some topic may be idempotent about it."""
+    authorizer, transactional_id = node.authorizer, call.body.transactional_id
+    if authorizer is None:
+        return ErrorCode.NONE
+    if transactional_id is not None:
+        kind = ResourceType.TRANSACTIONAL_ID
+        if not allows(node, call, Operation.WRITE, kind, transactional_id):
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    elif not (
+        allows_on_cluster(node, call, Operation.IDEMPOTENT_WRITE)
+        or authorizer.allows_on_any(call.peer, Operation.WRITE, ResourceType.TOPIC)
+    ):
+        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return ErrorCode.NONE
 
 
 def _refused(call: "Call[InitProducerIdRequest]", error: ErrorCode) -> dict[str, Any]:

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import require
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.kraft.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from typing import Protocol
 
     from kio.schema.list_offsets.v11.request import ListOffsetsPartition, ListOffsetsRequest
 
-    from kafkapy.broker.requests.needs import HasPartitions, HearsOfDisks
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasPartitions, HearsOfDisks
 
-    class Needs(HasPartitions, HearsOfDisks, Protocol): ...
+    class Needs(HasAuthorizer, HasPartitions, HearsOfDisks, Protocol): ...
 
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = (
@@ -75,6 +77,7 @@ def _partition(
     code = ErrorCode.NONE
     offset, timestamp, epoch = _NOT_FOUND
     try:
+        require(node, call, Operation.DESCRIBE, ResourceType.TOPIC, topic)
         if times > 1:
             raise Refused(ErrorCode.INVALID_REQUEST)
         partition = node.partitions.hosted(topic, None, asked.partition_index)

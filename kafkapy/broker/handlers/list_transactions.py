@@ -5,18 +5,24 @@ from typing import TYPE_CHECKING
 
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import allows
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.regex import InvalidRegex, TopicRegex, compile_regex
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.txn.events import ListTransactions, TransactionListed
 from kafkapy.txn.states import STATES_BY_LABEL
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from kio.schema.list_transactions.v2.request import ListTransactionsRequest
 
-    from kafkapy.broker.requests.needs import HasTransactions
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasTransactions
+
+    class Needs(HasAuthorizer, HasTransactions, Protocol): ...
 
 
-def handle(node: "HasTransactions", call: "Call[ListTransactionsRequest]") -> Answer:
+def handle(node: "Needs", call: "Call[ListTransactionsRequest]") -> Answer:
     body = call.body
     pattern = _pattern(optional(body, "transactional_id_pattern", None))
     known = frozenset(
@@ -44,7 +50,14 @@ def handle(node: "HasTransactions", call: "Call[ListTransactionsRequest]") -> An
                         "transaction_state": one.label,
                     }
                     for one in found
-                    if pattern is None or pattern.matches(one.transactional_id)
+                    if (pattern is None or pattern.matches(one.transactional_id))
+                    and allows(
+                        node,
+                        call,
+                        Operation.DESCRIBE,
+                        ResourceType.TRANSACTIONAL_ID,
+                        one.transactional_id,
+                    )
                 ],
             }
         )

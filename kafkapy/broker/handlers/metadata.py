@@ -9,12 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_CLUSTER, ON_TOPIC
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED
 from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
 from kafkapy.broker.metadata.topic_names import is_legal_topic_name
 from kafkapy.broker.requests.request import Answer, Call, Encoded
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import (
+    allows,
+    authorized_operations,
+    cluster_operations,
+    would_allow,
+)
 from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 from kafkapy.kraft.image.topics import PartitionState, TopicState
 from kafkapy.protocol.framing import frame, response_head
 from kafkapy.protocol.messages import encode_response
@@ -26,13 +33,14 @@ if TYPE_CHECKING:
 
     from kafkapy.broker.requests.needs import (
         CreatesTopics,
+        HasAuthorizer,
         HasCluster,
         HasConfig,
         HasImage,
         HasNodeId,
     )
 
-    class Needs(CreatesTopics, HasCluster, HasConfig, HasImage, HasNodeId, Protocol):
+    class Needs(HasAuthorizer, CreatesTopics, HasCluster, HasConfig, HasImage, HasNodeId, Protocol):
         @property
         def encoded_metadata(self) -> dict[tuple[int, str], bytes]: ...
 
@@ -45,17 +53,32 @@ def handle(node: "Needs", call: "Call[MetadataRequest]") -> Answer:
     if not wants_all and call.version < 12 and _asks_by_id(asked):
         return _refused(call, asked)
     with_operations = optional(body, "include_topic_authorized_operations", False)
-    if wants_all and not (with_operations or _asks_for_cluster_operations(call)):
-        return _everything(node, call)
     if wants_all:
-        topics = [_topic(node, call, topic) for topic in node.image.topics_by_name.values()]
+        seen = _seen(node, call)
+        if len(seen) == len(node.image.topics_by_name) and not (
+            with_operations or _asks_for_cluster_operations(call)
+        ):
+            return _everything(node, call)
+        topics = [_topic(node, call, topic) for topic in seen]
     else:
         topics = _asked(node, call, asked)
     if with_operations:
         for row in topics:
-            if row["name"] is not None:
-                row["topic_authorized_operations"] = ON_TOPIC
+            name = row["name"]
+            if name is not None and row["error_code"] != ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                row["topic_authorized_operations"] = authorized_operations(
+                    node, call, ResourceType.TOPIC, name
+                )
     return _response(node, call, topics)
+
+
+def _seen(node: "Needs", call: "Call[MetadataRequest]") -> Sequence[TopicState]:
+    """All topics that this client may know of; of others it hears nothing."""
+    topics = tuple(node.image.topics_by_name.values())
+    if node.authorizer is None:
+        return topics
+    kind = ResourceType.TOPIC
+    return [one for one in topics if would_allow(node, call, Operation.DESCRIBE, kind, one.name)]
 
 
 def _asks_for_cluster_operations(call: "Call[MetadataRequest]") -> bool:
@@ -99,7 +122,9 @@ def _everything(node: "Needs", call: "Call[MetadataRequest]") -> Encoded:
 def _response(
     node: "Needs", call: "Call[MetadataRequest]", topics: list[dict[str, Any]]
 ) -> Mapping[str, Any]:
-    with_operations = _asks_for_cluster_operations(call)
+    operations = NOT_ASKED
+    if _asks_for_cluster_operations(call):
+        operations = cluster_operations(node, call)
     return {
         "throttle_time": 0,
         "brokers": [
@@ -110,7 +135,7 @@ def _response(
         # KRaft tells clients some broker: whoever it is forwards to the controller.
         "controller_id": node.node_id,
         "topics": topics,
-        "cluster_authorized_operations": ON_CLUSTER if with_operations else NOT_ASKED,
+        "cluster_authorized_operations": operations,
         "error_code": 0,
     }
 
@@ -132,24 +157,37 @@ def _by_id(node: "Needs", call: "Call[MetadataRequest]", topic_id: UUID) -> dict
     found = node.image.topics_by_id.get(topic_id)
     if found is None:
         return _missing(call, None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
+    if not allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, found.name):
+        return _missing(call, None, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     return _topic(node, call, found)
 
 
 def _by_name(node: "Needs", call: "Call[MetadataRequest]", name: str | None) -> dict[str, Any]:
     found = None if name is None else node.image.topics_by_name.get(name)
+    if not allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, name or ""):
+        return _missing(call, name, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if found is not None:
         return _topic(node, call, found)
     return _missing(call, name, None, _create_if_asked(node, call, name or ""))
 
 
 def _create_if_asked(node: "Needs", call: "Call[MetadataRequest]", name: str) -> ErrorCode:
+    creates = node.config.auto_create_topics_enable and optional(
+        call.body, "allow_auto_topic_creation", True
+    )
+    if creates and not _may_create(node, call, name):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if not is_legal_topic_name(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    if node.config.auto_create_topics_enable and optional(
-        call.body, "allow_auto_topic_creation", True
-    ):
+    if creates:
         return node.auto_create_topic(name)
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _may_create(node: "Needs", call: "Call[MetadataRequest]", name: str) -> bool:
+    return would_allow(node, call, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME) or allows(
+        node, call, Operation.CREATE, ResourceType.TOPIC, name
+    )
 
 
 def _missing(

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from kafkapy.broker.groups.asking import ask
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import millis, optional
+from kafkapy.broker.security.authorizer.asking import allows
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import CommitOffsets, Committer, OffsetToCommit
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -27,10 +29,10 @@ if TYPE_CHECKING:
         OffsetCommitRequestTopic,
     )
 
-    from kafkapy.broker.requests.needs import HasGroups, HasImage
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasGroups, HasImage
     from kafkapy.kraft.image.topics import TopicState
 
-    class Needs(HasGroups, HasImage, Protocol): ...
+    class Needs(HasAuthorizer, HasGroups, HasImage, Protocol): ...
 
 
 SPEAKS_OF_GROUPS = 9
@@ -50,7 +52,8 @@ def handle(node: "Needs", call: "Call[OffsetCommitRequest]") -> Answer:
     offsets: list[OffsetToCommit] = []
     for asked in body.topics:
         topic = _topic(node, call, asked)
-        errors = tuple(_error(call, topic, one) for one in asked.partitions)
+        denied = _denied(node, call, topic, asked)
+        errors = tuple(denied or _error(call, topic, one) for one in asked.partitions)
         rows.append(_Row(asked, errors))
         if topic is not None:
             offsets += [
@@ -78,6 +81,23 @@ def handle(node: "Needs", call: "Call[OffsetCommitRequest]") -> Answer:
         return _answer(call, rows, reply.errors)
 
     return ask(node.groups, event.group_id, event, translate)
+
+
+def _denied(
+    node: "Needs",
+    call: "Call[OffsetCommitRequest]",
+    topic: "TopicState | None",
+    asked: "OffsetCommitRequestTopic",
+) -> ErrorCode:
+    """NONE if the group and the topic may be read; an id that nobody has is no topic."""
+    if not allows(node, call, Operation.READ, ResourceType.GROUP, call.body.group_id):
+        return ErrorCode.GROUP_AUTHORIZATION_FAILED
+    if topic is None and call.version >= HAS_TOPIC_IDS:
+        return ErrorCode.NONE
+    name = cast("OffsetCommitRequestTopicV9", asked).name if topic is None else topic.name
+    if not allows(node, call, Operation.READ, ResourceType.TOPIC, name):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.NONE
 
 
 def _topic(

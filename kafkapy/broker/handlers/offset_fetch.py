@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from kafkapy.broker.groups.asking import ask_each
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import allows, would_allow
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import FetchedOffset, FetchOffsets
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
         OffsetFetchRequestTopics,
     )
 
-    from kafkapy.broker.requests.needs import HasGroups, HasImage
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasGroups, HasImage
 
-    class Needs(HasGroups, HasImage, Protocol): ...
+    class Needs(HasAuthorizer, HasGroups, HasImage, Protocol): ...
 
 
 HAS_GROUP_ERROR = 2
@@ -40,6 +42,8 @@ class _Asked(NamedTuple):
 
     event: FetchOffsets
     unknown: "tuple[OffsetFetchRequestTopics, ...]"
+    denied: "tuple[OffsetFetchRequestTopics | OffsetFetchRequestTopic, ...]" = ()
+    is_allowed: bool = True
 
 
 def handle(node: "Needs", call: "Call[OffsetFetchRequest]") -> Answer:
@@ -58,7 +62,9 @@ def handle(node: "Needs", call: "Call[OffsetFetchRequest]") -> Answer:
         del only["group_id"]  # no version below 8 tells it
         return {"throttle_time": 0, **only}
 
-    return ask_each(node.groups, [(one.event.group_id, one.event) for one in asked], translate)
+    refused = Refused(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    events = [(one.event.group_id, one.event if one.is_allowed else refused) for one in asked]
+    return ask_each(node.groups, events, translate)
 
 
 def _asked(
@@ -69,10 +75,13 @@ def _asked(
 ) -> _Asked:
     partitions: list[TopicPartition] = []
     unknown: list[OffsetFetchRequestTopics] = []
+    denied: list[OffsetFetchRequestTopics | OffsetFetchRequestTopic] = []
     for topic in group.topics or ():
         name = _name(node, call, topic)
         if name is None:
             unknown.append(cast("OffsetFetchRequestTopics", topic))
+        elif not allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, name):
+            denied.append(topic)
         else:
             partitions += [TopicPartition(name, index) for index in topic.partition_indexes]
     event = FetchOffsets(
@@ -82,7 +91,8 @@ def _asked(
         optional(group, "member_epoch", -1),
         require_stable,
     )
-    return _Asked(event, tuple(unknown))
+    is_allowed = allows(node, call, Operation.DESCRIBE, ResourceType.GROUP, group.group_id)
+    return _Asked(event, tuple(unknown), tuple(denied), is_allowed)
 
 
 def _name(
@@ -111,7 +121,12 @@ def _group(
         wanted = asked.event.partitions or ()
         offsets = [FetchedOffset(partition, None, reply.code) for partition in wanted]
     topics: dict[str, list[dict[str, Any]]] = {}
+    wants_all = asked.event.partitions is None
     for offset in offsets:
+        if wants_all and not would_allow(
+            node, call, Operation.DESCRIBE, ResourceType.TOPIC, offset.partition.topic
+        ):
+            continue  # of all it is told what it may know of
         topics.setdefault(offset.partition.topic, []).append(_partition(offset))
     rows = [
         {**named, "partitions": partitions}
@@ -119,7 +134,8 @@ def _group(
         if (named := _named(node, call, name)) is not None
     ]
     if error is ErrorCode.NONE:
-        rows += [_unknown(topic) for topic in asked.unknown]
+        rows += [_refused(call, one, ErrorCode.UNKNOWN_TOPIC_ID) for one in asked.unknown]
+        rows += [_refused(call, one, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for one in asked.denied]
     return {"group_id": asked.event.group_id, "topics": rows, "error_code": error}
 
 
@@ -142,16 +158,21 @@ def _partition(offset: FetchedOffset) -> dict[str, Any]:
     }
 
 
-def _unknown(topic: "OffsetFetchRequestTopics") -> dict[str, Any]:
+def _refused(
+    call: "Call[OffsetFetchRequest]",
+    topic: "OffsetFetchRequestTopics | OffsetFetchRequestTopic",
+    code: ErrorCode,
+) -> dict[str, Any]:
+    named = "topic_id" if call.version >= HAS_TOPIC_IDS else "name"
     return {
-        "topic_id": topic.topic_id,
+        named: getattr(topic, named),
         "partitions": [
             {
                 "partition_index": index,
                 "committed_offset": -1,
                 "committed_leader_epoch": -1,
                 "metadata": "",
-                "error_code": ErrorCode.UNKNOWN_TOPIC_ID,
+                "error_code": code,
             }
             for index in topic.partition_indexes
         ],

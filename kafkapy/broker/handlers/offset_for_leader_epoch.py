@@ -3,24 +3,32 @@
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.security.authorizer.asking import require, would_allow
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from kio.schema.offset_for_leader_epoch.v4.request import (
         OffsetForLeaderEpochRequest,
         OffsetForLeaderPartition,
     )
 
-    from kafkapy.broker.requests.needs import HasPartitions
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasPartitions
+
+    class Needs(HasAuthorizer, HasPartitions, Protocol): ...
 
 
-def handle(node: "HasPartitions", call: "Call[OffsetForLeaderEpochRequest]") -> Answer:
+def handle(node: "Needs", call: "Call[OffsetForLeaderEpochRequest]") -> Answer:
     return {
         "throttle_time": 0,
         "topics": [
             {
                 "topic": topic.topic,
-                "partitions": [_partition(node, topic.topic, one) for one in topic.partitions],
+                "partitions": [
+                    _partition(node, call, topic.topic, one) for one in topic.partitions
+                ],
             }
             for topic in call.body.topics
         ],
@@ -28,10 +36,17 @@ def handle(node: "HasPartitions", call: "Call[OffsetForLeaderEpochRequest]") -> 
 
 
 def _partition(
-    node: "HasPartitions", topic: str, asked: "OffsetForLeaderPartition"
+    node: "Needs",
+    call: "Call[OffsetForLeaderEpochRequest]",
+    topic: str,
+    asked: "OffsetForLeaderPartition",
 ) -> dict[str, Any]:
     code, epoch, end_offset = ErrorCode.NONE, -1, -1
     try:
+        if not would_allow(
+            node, call, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME
+        ):
+            require(node, call, Operation.DESCRIBE, ResourceType.TOPIC, topic)
         partition = node.partitions.hosted(topic, None, asked.partition)
         partition.check_leader(asked.current_leader_epoch)
         epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)

@@ -8,7 +8,15 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from kafkapy.broker.produce.appending import ALL, NONE, Appending, answer_of, refused_row
+from kafkapy.broker.produce.appending import (
+    ALL,
+    NONE,
+    Appending,
+    answer_of,
+    may_use,
+    may_write,
+    refused_row,
+)
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.transactions.verification import ToAppend, Verified, mode_of_produce
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
@@ -82,7 +90,9 @@ class _Transactional:
     def handle(self, firsts: Firsts) -> Answer:
         call = self._call
         request: ProduceRequestView = call.body
-        if request.transactional_id is None:
+        if request.transactional_id is None or not may_use(
+            self._node, call.peer, request.transactional_id
+        ):
             return _refuse_all(call, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         at = 0
         for name, topic_id, partitions in request.topics:
@@ -106,7 +116,11 @@ class _Transactional:
         first: BatchHeader | None,
     ) -> None:
         at = None
-        if first is not None and first.is_transactional:
+        if (
+            first is not None
+            and first.is_transactional
+            and may_write(self._node, self._call.peer, name, topic_id)
+        ):
             try:
                 partition = self._node.partitions.hosted(name, topic_id, index)
                 partition.check_leader()

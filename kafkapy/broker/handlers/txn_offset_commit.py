@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafkapy.broker.metadata.internal_topics import CONSUMER_OFFSETS
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import allows
 from kafkapy.broker.transactions.verification import ToAppend, Verified, mode_of_offset_commit
 from kafkapy.coordinator.append_errors import append_error
 from kafkapy.core.errors import ErrorCode, Refused
@@ -22,6 +23,7 @@ from kafkapy.group.offsets.events import (
     OffsetsCommitted,
     OffsetToCommit,
 )
+from kafkapy.kraft.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -31,21 +33,32 @@ if TYPE_CHECKING:
         TxnOffsetCommitRequestPartition,
     )
 
-    from kafkapy.broker.requests.needs import HasGroups, HasImage, HasPartitions, HasVerification
+    from kafkapy.broker.requests.needs import (
+        HasAuthorizer,
+        HasGroups,
+        HasImage,
+        HasPartitions,
+        HasVerification,
+    )
 
-    class Needs(HasGroups, HasImage, HasPartitions, HasVerification, Protocol): ...
+    class Needs(HasAuthorizer, HasGroups, HasImage, HasPartitions, HasVerification, Protocol): ...
 
 
 class _Row(NamedTuple):
-    """One partition of the request; `commit` None if its topic does not exist."""
+    """One partition of the request; `commit` None if it cannot be, `error` says why."""
 
     partition: TopicPartition
     commit: OffsetToCommit | None
+    error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def handle(node: "Needs", call: "Call[TxnOffsetCommitRequest]") -> Answer:
     body = call.body
-    rows = [_row(node, topic.name, one) for topic in body.topics for one in topic.partitions]
+    denied = _denied(node, call)
+    rows = [_row(node, call, topic.name, one) for topic in body.topics for one in topic.partitions]
+    if denied is not ErrorCode.NONE:
+        refused_rows = [_Row(row.partition, None, denied) for row in rows]
+        return _answer(call, refused_rows, ())
     known = [row.commit for row in rows if row.commit is not None]
     if not known:
         return _answer(call, rows, ())
@@ -77,8 +90,25 @@ def handle(node: "Needs", call: "Call[TxnOffsetCommitRequest]") -> Answer:
     return later
 
 
-def _row(node: "Needs", name: str, asked: "TxnOffsetCommitRequestPartition") -> _Row:
+def _denied(node: "Needs", call: "Call[TxnOffsetCommitRequest]") -> ErrorCode:
+    body = call.body
+    kind = ResourceType.TRANSACTIONAL_ID
+    if not allows(node, call, Operation.WRITE, kind, body.transactional_id):
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if not allows(node, call, Operation.READ, ResourceType.GROUP, body.group_id):
+        return ErrorCode.GROUP_AUTHORIZATION_FAILED
+    return ErrorCode.NONE
+
+
+def _row(
+    node: "Needs",
+    call: "Call[TxnOffsetCommitRequest]",
+    name: str,
+    asked: "TxnOffsetCommitRequestPartition",
+) -> _Row:
     partition = TopicPartition(name, asked.partition_index)
+    if not allows(node, call, Operation.READ, ResourceType.TOPIC, name):
+        return _Row(partition, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = node.image.topics_by_name.get(name)
     if topic is None or asked.partition_index not in topic.partitions:
         return _Row(partition, None)
@@ -128,8 +158,8 @@ def _answer(
     """`errors` of those partitions that could be committed, in their order."""
     each = iter(errors)
     topics: dict[str, list[dict[str, Any]]] = {}
-    for (topic, index), commit in rows:
-        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if commit is None else next(each)
+    for (topic, index), commit, why_not in rows:
+        error = why_not if commit is None else next(each)
         topics.setdefault(topic, []).append(
             {"partition_index": index, "error_code": _code(call, error)}
         )

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.requests.translations import by_topic, optional
+from kafkapy.broker.security.authorizer.asking import allows, would_allow
 from kafkapy.broker.transactions.marker_writer import Marker
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
+from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 
 if TYPE_CHECKING:
     from typing import Protocol
 
     from kio.schema.write_txn_markers.v2.request import WritableTxnMarker, WriteTxnMarkersRequest
 
+    from kafkapy.broker.requests.needs import HasAuthorizer
     from kafkapy.broker.transactions.marker_writer import MarkerWriter
 
-    class Needs(Protocol):
+    class Needs(HasAuthorizer, Protocol):
         @property
         def marker_writer(self) -> MarkerWriter: ...
 
@@ -33,6 +36,11 @@ def handle(node: "Needs", call: "Call[WriteTxnMarkersRequest]") -> Answer:
     ]
     expected = set(asked)
     results: dict[tuple[int, TopicPartition], ErrorCode] = {}
+    if not (
+        would_allow(node, call, Operation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME)
+        or allows(node, call, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+    ):
+        return _answer(call, dict.fromkeys(asked, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     later = Later()
 
     def told(which: tuple[int, TopicPartition], error: ErrorCode) -> None:

@@ -1,32 +1,50 @@
-"""Which operations a client may do, as the bit fields of Metadata and its kin.
+"""Which operations make sense for what, as the bit fields of Metadata and its kin have them.
 
-A bit stands at the operation's code (org.apache.kafka.common.acl.AclOperation). Without
-an authorizer everything that makes sense for the resource is allowed.
+A bit stands at the operation's code. What of it a client may do says the authorizer
+(security/authorizer/asking.py).
 """
 
+from collections.abc import Iterable
 from typing import Final
 
-_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE = 3, 4, 5, 6, 7, 8
-_CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE = 9, 10, 11, 12
-
-
-def _bits(*operations: int) -> int:
-    return sum(1 << operation for operation in operations)
-
+from kafkapy.kraft.acls import Operation, ResourceType
 
 # Told when the client did not ask.
 NOT_ASKED: Final = -(2**31)
 
-ON_TOPIC: Final = _bits(
-    _READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS
-)
-ON_GROUP: Final = _bits(_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
-ON_CLUSTER: Final = _bits(
-    _CREATE,
-    _ALTER,
-    _DESCRIBE,
-    _CLUSTER_ACTION,
-    _DESCRIBE_CONFIGS,
-    _ALTER_CONFIGS,
-    _IDEMPOTENT_WRITE,
-)
+_SENSIBLE: Final = {
+    ResourceType.TOPIC: (
+        Operation.READ,
+        Operation.WRITE,
+        Operation.CREATE,
+        Operation.DELETE,
+        Operation.ALTER,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    ),
+    ResourceType.GROUP: (
+        Operation.READ,
+        Operation.DELETE,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    ),
+    ResourceType.CLUSTER: (
+        Operation.CREATE,
+        Operation.ALTER,
+        Operation.DESCRIBE,
+        Operation.CLUSTER_ACTION,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+        Operation.IDEMPOTENT_WRITE,
+    ),
+}
+
+
+def sensible_on(resource_type: ResourceType) -> tuple[Operation, ...]:
+    return _SENSIBLE[resource_type]
+
+
+def bits(operations: Iterable[int]) -> int:
+    return sum(1 << operation for operation in operations)

@@ -15,6 +15,7 @@ from kafkapy.broker.node.settings import bootstrap_addresses, peer_settings, quo
 from kafkapy.broker.raft.transport import RaftTransport
 from kafkapy.broker.raft.watch import QuorumWatch
 from kafkapy.broker.requests.apis import apis_on
+from kafkapy.broker.security.authorizer.configured import configured_authorizer
 from kafkapy.core.addresses import Address
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE
@@ -74,6 +75,8 @@ class NodeBase:
             self.quorum, clock, journal, self.controller_address, self.end
         )
         self.quorum.on_failed = self._metadata_disk_failed
+        # None: nobody is asked for anything.
+        self.authorizer = configured_authorizer(config, journal)
         self.quorum.subscribe(self._on_delta)
         # Once the image has what was committed when the quorum was first heard of; a lone node
         # leads by then.
@@ -93,6 +96,8 @@ class NodeBase:
         self.clock.call_soon(lambda: self.on_fatal(failed))
 
     def _on_delta(self, image: MetadataImage, delta: Delta) -> None:
+        if self.authorizer is not None:
+            self.authorizer.follow(image, delta)
         names = ("", str(self.node_id))
         if any(kind == BROKER_RESOURCE and name in names for kind, name in delta.configs):
             self.config.alter(
@@ -142,6 +147,7 @@ class Role:
         self.cluster_id = base.cluster_id
         self.endpoints = base.endpoints
         self.quorum = base.quorum
+        self.authorizer = base.authorizer
         self.cluster = base.cluster
         self.apis_on = apis_on
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from kafkapy.broker.partitions.partition import Partition
-from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Resolved
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.broker.transactions.verification import Verified
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.core.time import later as after
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.log.append import AppendInfo, NotOneBatch, RecordsRefused
 from kafkapy.protocol.batch import CODEC_MASK, BatchHeader, Codec
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 ALL: Final = -1
 NONE: Final = 0
+_WRITE: Final = Operation.WRITE.value
+_TOPIC: Final = ResourceType.TOPIC.value
+_TRANSACTIONAL_ID: Final = ResourceType.TRANSACTIONAL_ID.value
 # Only Kafka's own admin client may write to internal topics (kafka-console tools do).
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 _FIRST_WITH_ZSTD: Final = 7
@@ -47,7 +51,17 @@ _START_UNTOLD: Final = frozenset(
 class Appending:
     """One request on its way into the logs. `now` is the time of its appends."""
 
-    __slots__ = ("_acks", "_call", "_later", "_node", "_now", "_rows", "_timer", "_topics")
+    __slots__ = (
+        "_acks",
+        "_call",
+        "_is_denied",
+        "_later",
+        "_node",
+        "_now",
+        "_rows",
+        "_timer",
+        "_topics",
+    )
 
     def __init__(self, node: "Appends", call: "Call[ProduceRequestView]", now: Instant) -> None:
         self._topics: list[tuple[str | None, UUID | None, list[ProducedPartition]]] = []
@@ -55,6 +69,7 @@ class Appending:
         self._node = node
         self._call = call
         self._now = now
+        self._is_denied = False
         self._later: Later | None = None
         self._timer: Any = None
         self._acks: dict[int, tuple[Partition, Any]] = {}
@@ -63,6 +78,9 @@ class Appending:
         """What comes now is of that topic."""
         self._rows = []
         self._topics.append((name, topic_id, self._rows))
+        node = self._node
+        if node.authorizer is not None:
+            self._is_denied = not may_write(node, self._call.peer, name, topic_id)
 
     def append(
         self,
@@ -74,6 +92,9 @@ class Appending:
         """Append to one partition; its row is filled now, or when it is acknowledged. `first` is
         what has been read of the records."""
         node, call = self._node, self._call
+        if self._is_denied:
+            self._rows.append(refused_row(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            return
         if isinstance(verified, Refused):
             self._rows.append(refused_row(index, verified.code, message=verified.message))
             return
@@ -175,6 +196,25 @@ class Appending:
         for partition, then in list(self._acks.values()):
             partition.forget_ack(then)
             then(ErrorCode.REQUEST_TIMED_OUT)
+
+
+def may_write(node: "Appends", peer: Peer, name: str | None, topic_id: UUID | None) -> bool:
+    """Whether this client may write to the topic. An id that nobody has is no topic: that is
+    what it will hear."""
+    authorizer = node.authorizer
+    if authorizer is None:
+        return True
+    if topic_id is not None:
+        topic = node.image.topics_by_id.get(topic_id)
+        name = None if topic is None else topic.name
+    return name is None or authorizer.allows(peer, _WRITE, _TOPIC, name)
+
+
+def may_use(node: "Appends", peer: Peer, transactional_id: str) -> bool:
+    authorizer = node.authorizer
+    return authorizer is None or authorizer.allows(
+        peer, _WRITE, _TRANSACTIONAL_ID, transactional_id
+    )
 
 
 def answer_of(

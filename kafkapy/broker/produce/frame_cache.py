@@ -12,14 +12,15 @@ Only requests for one partition are remembered. What becomes of the records is `
 to say, as ever, and any answer but the usual one is `Appending`'s. Where something else is to be
 done first (the partition is not led here, the transaction is not open in it, there is no batch)
 nothing has been done, and the request is decoded as if there were no cache
-(tests/broker/produce/test_frame_cache.py: the same bytes come back).
+(tests/broker/produce/test_frame_cache.py: the same bytes come back). What its producer may do was
+asked when it was remembered, under the ACLs of then: under others it is decoded anew.
 """
 
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.broker.partitions.partition import Partition
-from kafkapy.broker.produce.appending import ALL, Appending
+from kafkapy.broker.produce.appending import ALL, Appending, may_use, may_write
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Peer
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import Instant
@@ -38,6 +39,7 @@ _PRODUCE: Final = ApiKey.PRODUCE.value
 _HEAD: Final = Struct(">hhi").unpack_from
 _HEAD_SIZE: Final = 8
 _NO_TAGS: Final = b"\0\0\0"
+_NO_ACLS: Final = 0
 _SHORTEST: Final = 64  # a record batch is longer by itself
 # The answer: size, correlation id, what is the same, three offsets, what is the same.
 _ANSWER_HEAD_SIZE: Final = 8
@@ -53,6 +55,7 @@ class KnownFrame:
         "_pack",
         "_size",
         "_tail",
+        "acl_version",
         "body",
         "client_id",
         "needs_all",
@@ -60,8 +63,14 @@ class KnownFrame:
     )
 
     def __init__(
-        self, version: int, client_id: str | None, body: ProduceRequestView, partition: Partition
+        self,
+        version: int,
+        client_id: str | None,
+        body: ProduceRequestView,
+        partition: Partition,
+        acl_version: int,
     ) -> None:
+        self.acl_version = acl_version
         self.client_id = client_id
         self.body = body
         self.partition = partition
@@ -117,6 +126,9 @@ class FrameCache:
                 break
         else:
             return None
+        authorizer = node.authorizer
+        if authorizer is not None and authorizer.version != frame.acl_version:
+            return None
         records = _records(request, start)
         if records is None:
             return None
@@ -150,10 +162,15 @@ class FrameCache:
         peer = self._call.peer
         return Call(_PRODUCE, self._version, correlation_id, frame.client_id, frame.body, peer, now)
 
-    def leads(self, version: int, key: bytes, partition: Partition) -> bool:
+    def leads(self, version: int, key: bytes, partition: Partition, acl_version: int) -> bool:
         """Whether that is known: every transaction begins outside of the cache."""
         frame = self._frames.get(key)
-        return version == self._version and frame is not None and frame.partition is partition
+        return (
+            version == self._version
+            and frame is not None
+            and frame.partition is partition
+            and frame.acl_version == acl_version
+        )
 
     def add(self, version: int, key: bytes, frame: KnownFrame) -> None:
         if version != self._version or len(self._frames) >= MOST_FRAMES:
@@ -181,14 +198,23 @@ def remember(
     partition = node.partitions.find(name, topic_id, index)
     if partition is None or partition.is_internal:
         return
+    authorizer, acl_version = node.authorizer, _NO_ACLS
+    if authorizer is not None:
+        acl_version = authorizer.version
+        peer, transactional_id = call.peer, body.transactional_id
+        if not may_write(node, peer, name, topic_id) or not (
+            transactional_id is None or may_use(node, peer, transactional_id)
+        ):
+            return
     frames = call.peer.frames
     if frames is None:
         frames = call.peer.frames = FrameCache(call.peer)
     key = bytes(request[_HEAD_SIZE : body_at + body.records_at])
-    if not frames.leads(call.version, key, partition):
+    if not frames.leads(call.version, key, partition, acl_version):
         # Without the records: their buffer is read into again.
         known = body._replace(topics=[(name, topic_id, [])])
-        frames.add(call.version, key, KnownFrame(call.version, call.client_id, known, partition))
+        frame = KnownFrame(call.version, call.client_id, known, partition, acl_version)
+        frames.add(call.version, key, frame)
 
 
 def _records(request: memoryview, at: int) -> memoryview | None:

@@ -1,7 +1,9 @@
 """THE table: every API that is served, its versions, where, and what it asks for.
 
 ApiVersions, dispatch and docs/COMPAT.md are made from it, so nothing can be advertised that
-is not served. `permission` is what Kafka asks for; nobody asks here yet (no authorizer).
+is not served. `permission` is what a client needs where there is an authorizer: asked before the
+handler is (security/authorizer/needs.py), or, in words, in the handler, because it depends on
+what is named in the request, or is answered item by item.
 Versions are those of Apache Kafka 4.3.1. Handlers are found by name: a start needs none of
 them, and most nodes need few.
 """
@@ -12,7 +14,14 @@ from importlib import import_module
 from typing import Any, Final
 
 from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.security.authorizer.needs import (
+    Permission,
+    on_cluster,
+    on_group,
+    on_transactional_id,
+)
 from kafkapy.core.data import dataclass
+from kafkapy.kraft.acls import Operation
 from kafkapy.protocol.api_keys import ApiKey
 
 _HANDLERS: Final = "kafkapy.broker.handlers"
@@ -27,7 +36,7 @@ class Api:
     key: ApiKey
     min_version: int
     max_version: int
-    permission: str
+    permission: Permission
     on_broker: bool = True
     on_controller: bool = False
     # Only the active controller decides: a broker hands the request on to it.
@@ -49,13 +58,18 @@ def _handle(name: str) -> Handle:
     return handle
 
 
-def _row(key: ApiKey, versions: tuple[int, int], permission: str, **where: Any) -> Api:
+def _row(key: ApiKey, versions: tuple[int, int], permission: Permission, **where: Any) -> Api:
     return Api(key, versions[0], versions[1], permission, **where)
 
 
 _BOTH = {"on_controller": True}
 _FORWARDED = {"on_controller": True, "is_forwarded": True}
 _CONTROLLER = {"on_broker": False, "on_controller": True}
+
+_READ_GROUP = (on_group(Operation.READ),)
+_DESCRIBE_CLUSTER = (on_cluster(Operation.DESCRIBE),)
+_ALTER_CLUSTER = (on_cluster(Operation.ALTER),)
+_CLUSTER_ACTION = (on_cluster(Operation.CLUSTER_ACTION),)
 
 K = ApiKey
 APIS: tuple[Api, ...] = (
@@ -66,13 +80,13 @@ APIS: tuple[Api, ...] = (
     _row(K.OFFSET_COMMIT, (2, 10), "READ on Group and Topic"),
     _row(K.OFFSET_FETCH, (1, 10), "DESCRIBE on Group and Topic"),
     _row(K.FIND_COORDINATOR, (0, 6), "DESCRIBE on Group or TransactionalId"),
-    _row(K.JOIN_GROUP, (0, 9), "READ on Group"),
-    _row(K.HEARTBEAT, (0, 4), "READ on Group"),
-    _row(K.LEAVE_GROUP, (0, 5), "READ on Group"),
-    _row(K.SYNC_GROUP, (0, 5), "READ on Group"),
+    _row(K.JOIN_GROUP, (0, 9), _READ_GROUP),
+    _row(K.HEARTBEAT, (0, 4), _READ_GROUP),
+    _row(K.LEAVE_GROUP, (0, 5), _READ_GROUP),
+    _row(K.SYNC_GROUP, (0, 5), _READ_GROUP),
     _row(K.DESCRIBE_GROUPS, (0, 6), "DESCRIBE on Group"),
     _row(K.LIST_GROUPS, (0, 5), "DESCRIBE on Cluster or Group"),
-    _row(K.API_VERSIONS, (0, 4), "none", **_BOTH),
+    _row(K.API_VERSIONS, (0, 4), (), **_BOTH),
     _row(K.CREATE_TOPICS, (2, 7), "CREATE on Cluster or Topic", **_FORWARDED),
     _row(K.DELETE_TOPICS, (1, 6), "DELETE on Topic", **_FORWARDED),
     _row(K.DELETE_RECORDS, (0, 2), "DELETE on Topic"),
@@ -83,14 +97,17 @@ APIS: tuple[Api, ...] = (
     ),
     _row(K.OFFSET_FOR_LEADER_EPOCH, (2, 4), "DESCRIBE on Topic"),
     _row(K.ADD_PARTITIONS_TO_TXN, (0, 5), "WRITE on TransactionalId and Topic"),
-    _row(K.ADD_OFFSETS_TO_TXN, (0, 4), "WRITE on TransactionalId, READ on Group"),
-    _row(K.END_TXN, (0, 5), "WRITE on TransactionalId"),
+    _row(K.ADD_OFFSETS_TO_TXN, (0, 4), (on_transactional_id(Operation.WRITE), *_READ_GROUP)),
+    _row(K.END_TXN, (0, 5), (on_transactional_id(Operation.WRITE),)),
     _row(K.WRITE_TXN_MARKERS, (1, 2), "ALTER or CLUSTER_ACTION on Cluster"),
     _row(
         K.TXN_OFFSET_COMMIT,
         (0, 5),
         "WRITE on TransactionalId, READ on Group and Topic",
     ),
+    _row(K.DESCRIBE_ACLS, (1, 3), _DESCRIBE_CLUSTER, **_BOTH),
+    _row(K.CREATE_ACLS, (1, 3), "ALTER on Cluster", **_FORWARDED),
+    _row(K.DELETE_ACLS, (1, 3), "ALTER on Cluster", **_FORWARDED),
     _row(
         K.DESCRIBE_CONFIGS,
         (1, 4),
@@ -102,7 +119,7 @@ APIS: tuple[Api, ...] = (
     _row(K.DESCRIBE_LOG_DIRS, (1, 5), "DESCRIBE on Cluster"),
     _row(K.CREATE_PARTITIONS, (0, 3), "ALTER on Topic", **_FORWARDED),
     _row(K.DELETE_GROUPS, (0, 2), "DELETE on Group"),
-    _row(K.ELECT_LEADERS, (0, 2), "ALTER on Cluster", **_FORWARDED),
+    _row(K.ELECT_LEADERS, (0, 2), _ALTER_CLUSTER, **_FORWARDED),
     _row(
         K.INCREMENTAL_ALTER_CONFIGS,
         (0, 1),
@@ -112,68 +129,70 @@ APIS: tuple[Api, ...] = (
     _row(
         K.ALTER_PARTITION_REASSIGNMENTS,
         (0, 1),
-        "ALTER on Cluster",
+        _ALTER_CLUSTER,
         **_FORWARDED,
     ),
     _row(
         K.LIST_PARTITION_REASSIGNMENTS,
         (0, 0),
-        "DESCRIBE on Cluster",
+        _DESCRIBE_CLUSTER,
         **_FORWARDED,
     ),
     _row(K.OFFSET_DELETE, (0, 0), "DELETE on Group, READ on Topic"),
-    _row(K.DESCRIBE_QUORUM, (0, 2), "DESCRIBE on Cluster", **_FORWARDED),
+    _row(K.DESCRIBE_CLIENT_QUOTAS, (0, 1), (on_cluster(Operation.DESCRIBE_CONFIGS),)),
+    _row(K.ALTER_CLIENT_QUOTAS, (0, 1), "ALTER_CONFIGS on Cluster", **_FORWARDED),
+    _row(K.DESCRIBE_QUORUM, (0, 2), _DESCRIBE_CLUSTER, **_FORWARDED),
     _row(
         K.FETCH,
         (4, 18),
-        "CLUSTER_ACTION on Cluster",
+        _CLUSTER_ACTION,
         handler="fetch_metadata_log",
         **_CONTROLLER,
     ),
-    _row(K.ENVELOPE, (0, 0), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
-    _row(K.VOTE, (0, 2), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
-    _row(K.BEGIN_QUORUM_EPOCH, (0, 1), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
-    _row(K.END_QUORUM_EPOCH, (0, 1), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
-    _row(K.FETCH_SNAPSHOT, (0, 1), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
-    _row(K.ALTER_PARTITION, (2, 3), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
-    _row(K.UPDATE_FEATURES, (0, 2), "ALTER on Cluster", **_FORWARDED),
-    _row(K.DESCRIBE_CLUSTER, (0, 2), "none", **_BOTH),
+    _row(K.ENVELOPE, (0, 0), _CLUSTER_ACTION, **_CONTROLLER),
+    _row(K.VOTE, (0, 2), _CLUSTER_ACTION, **_CONTROLLER),
+    _row(K.BEGIN_QUORUM_EPOCH, (0, 1), _CLUSTER_ACTION, **_CONTROLLER),
+    _row(K.END_QUORUM_EPOCH, (0, 1), _CLUSTER_ACTION, **_CONTROLLER),
+    _row(K.FETCH_SNAPSHOT, (0, 1), _CLUSTER_ACTION, **_CONTROLLER),
+    _row(K.ALTER_PARTITION, (2, 3), _CLUSTER_ACTION, **_CONTROLLER),
+    _row(K.UPDATE_FEATURES, (0, 2), _ALTER_CLUSTER, **_FORWARDED),
+    _row(K.DESCRIBE_CLUSTER, (0, 2), (), **_BOTH),
     _row(K.DESCRIBE_PRODUCERS, (0, 0), "READ on Topic"),
     _row(
         K.BROKER_REGISTRATION,
         (0, 4),
-        "CLUSTER_ACTION on Cluster",
+        _CLUSTER_ACTION,
         **_CONTROLLER,
     ),
-    _row(K.BROKER_HEARTBEAT, (0, 2), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
-    _row(K.UNREGISTER_BROKER, (0, 0), "ALTER on Cluster", **_FORWARDED),
+    _row(K.BROKER_HEARTBEAT, (0, 2), _CLUSTER_ACTION, **_CONTROLLER),
+    _row(K.UNREGISTER_BROKER, (0, 0), _ALTER_CLUSTER, **_FORWARDED),
     _row(K.DESCRIBE_TRANSACTIONS, (0, 0), "DESCRIBE on TransactionalId"),
     _row(K.LIST_TRANSACTIONS, (0, 2), "DESCRIBE on TransactionalId"),
     _row(
         K.ALLOCATE_PRODUCER_IDS,
         (0, 0),
-        "CLUSTER_ACTION on Cluster",
+        _CLUSTER_ACTION,
         **_CONTROLLER,
     ),
-    _row(K.CONSUMER_GROUP_HEARTBEAT, (0, 1), "READ on Group"),
+    _row(K.CONSUMER_GROUP_HEARTBEAT, (0, 1), _READ_GROUP),
     _row(K.CONSUMER_GROUP_DESCRIBE, (0, 1), "DESCRIBE on Group"),
     _row(
         K.CONTROLLER_REGISTRATION,
         (0, 0),
-        "CLUSTER_ACTION on Cluster",
+        _CLUSTER_ACTION,
         **_CONTROLLER,
     ),
     _row(
         K.ASSIGN_REPLICAS_TO_DIRS,
         (0, 0),
-        "CLUSTER_ACTION on Cluster",
+        _CLUSTER_ACTION,
         **_CONTROLLER,
     ),
-    _row(K.LIST_CONFIG_RESOURCES, (0, 1), "DESCRIBE_CONFIGS on Cluster"),
+    _row(K.LIST_CONFIG_RESOURCES, (0, 1), (on_cluster(Operation.DESCRIBE_CONFIGS),)),
     _row(K.DESCRIBE_TOPIC_PARTITIONS, (0, 0), "DESCRIBE on Topic"),
-    _row(K.ADD_RAFT_VOTER, (0, 1), "ALTER on Cluster", **_FORWARDED),
-    _row(K.REMOVE_RAFT_VOTER, (0, 0), "ALTER on Cluster", **_FORWARDED),
-    _row(K.UPDATE_RAFT_VOTER, (0, 0), "CLUSTER_ACTION on Cluster", **_CONTROLLER),
+    _row(K.ADD_RAFT_VOTER, (0, 1), _ALTER_CLUSTER, **_FORWARDED),
+    _row(K.REMOVE_RAFT_VOTER, (0, 0), _ALTER_CLUSTER, **_FORWARDED),
+    _row(K.UPDATE_RAFT_VOTER, (0, 0), _CLUSTER_ACTION, **_CONTROLLER),
 )
 
 _ON_BROKER = {int(api.key): api for api in APIS if api.on_broker}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 from kafkapy.broker.produce.frame_cache import remember
 from kafkapy.broker.requests.apis import Api, find_api
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
+from kafkapy.broker.security.authorizer.needs import check
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.fetch_request import decode_fetch_request
@@ -61,10 +62,12 @@ def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], 
     else:
         call.body = decode_request(header.api_key, header.api_version, body)
     try:
+        if api.is_forwarded and broker is not None and not peer.is_controller_listener:
+            return call, broker.link.forward(request, call)
+        if node.authorizer is not None:
+            check(node, api.permission, call)
         if peer.is_controller_listener:
             return call, api.handle(node.controller, call)
-        if api.is_forwarded and broker is not None:
-            return call, broker.link.forward(request, call)
         return call, api.handle(broker, call)
     except Refused as refused:
         return call, refusal(call, refused)

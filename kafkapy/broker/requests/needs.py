@@ -14,6 +14,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.fetch.sessions import FetchSessions
 from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.partitions.partitions import Partitions
+from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.broker.transactions.coordinator import TransactionCoordinator
 from kafkapy.broker.transactions.verifier import Verifier
 from kafkapy.coordinator.shards import Shards
@@ -51,6 +52,12 @@ class HasImage(Protocol):
     @property
     def image(self) -> MetadataImage:
         """What is committed, as far as it is known here."""
+
+
+class HasAuthorizer(Protocol):
+    @property
+    def authorizer(self) -> Authorizer | None:
+        """None: nobody is asked for anything (security/authorizer/asking.py)."""
 
 
 class HasNodeId(Protocol):
@@ -129,7 +136,7 @@ class CreatesTopics(Protocol):
         """Ask for it; what to tell the client, which comes back."""
 
 
-class MakesMembers(HasGroups, HasRng, Protocol):
+class MakesMembers(HasAuthorizer, HasGroups, HasRng, Protocol):
     """Groups, and ids for members that bring none."""
 
 
@@ -137,7 +144,7 @@ class Reads(HasPartitions, HearsOfDisks, Protocol):
     """Partitions, and where to say that one could not be read."""
 
 
-class Fetches(Reads, HasClock, HasConfig, Protocol):
+class Fetches(Reads, HasAuthorizer, HasClock, HasConfig, HasImage, Protocol):
     @property
     def fetch_sessions(self) -> FetchSessions: ...
 
@@ -145,8 +152,8 @@ class Fetches(Reads, HasClock, HasConfig, Protocol):
     def turn(self) -> Turn: ...
 
 
-class Appends(Reads, HasClock, Protocol):
-    """Partitions to append to, and the time."""
+class Appends(Reads, HasAuthorizer, HasClock, HasImage, Protocol):
+    """Partitions to append to, the time, and who may write where."""
 
 
 class Produces(Appends, HasVerification, Protocol):

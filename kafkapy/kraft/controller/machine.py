@@ -13,7 +13,9 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from kafkapy.core.step import Loaded, Step, TimerFired
 from kafkapy.core.time import Instant, later
+from kafkapy.kraft.controller.acls import AclEvent, AclMachine
 from kafkapy.kraft.controller.brokers import BrokerEvent, BrokerMachine, session_key
+from kafkapy.kraft.controller.client_quotas import AlterClientQuotas, ClientQuotaMachine
 from kafkapy.kraft.controller.configs import ConfigEvent, ConfigMachine
 from kafkapy.kraft.controller.directories import AssignReplicas, DirectoryMachine
 from kafkapy.kraft.controller.elections import (
@@ -50,6 +52,8 @@ Event = (
     | UpdateFeatures
     | AllocateProducerIds
     | AssignReplicas
+    | AclEvent
+    | AlterClientQuotas
 )
 
 
@@ -99,6 +103,8 @@ class ControllerMachine:
             UpdateFeatures: FeatureMachine(state),
             AllocateProducerIds: ProducerIdMachine(state),
             AssignReplicas: DirectoryMachine(state),
+            **dict.fromkeys(AclEvent.__args__, AclMachine(state)),
+            AlterClientQuotas: ClientQuotaMachine(state),
         }
 
     def decide(self, event: Event | Loaded, now: Instant, wall: Instant) -> ControllerStep:

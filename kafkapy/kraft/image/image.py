@@ -297,14 +297,16 @@ class MetadataImage:
         delta.features.add(record.name)
 
     def _set_quota(self, record: ClientQuotaRecord, delta: Delta) -> None:
-        values = self.quotas.setdefault(record.entity, {})
+        # An entity is one whatever the order of its parts; Kafka's is that of a hash table.
+        entity = tuple(sorted(record.entity, key=lambda part: part.entity_type))
+        values = self.quotas.setdefault(entity, {})
         if record.remove:
             values.pop(record.key, None)
         else:
             values[record.key] = record.value
         if not values:
-            del self.quotas[record.entity]
-        delta.quotas.add(record.entity)
+            del self.quotas[entity]
+        delta.quotas.add(entity)
 
     def _clear_elr(self, record: ClearElrRecord, delta: Delta) -> None:
         """Epochs stay: Kafka does not count this as a change of the partition."""

@@ -104,7 +104,6 @@ _KEYS = [key for section in _SECTIONS for key in section.table.values()]
 # A value that promises something, of each key that is refused as a whole.
 _PROMISES = {
     "alter.config.policy.class.name": "a.Policy",
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "client.quota.callback.class": "a.Callback",
     "config.providers": "file",
     "create.topic.policy.class.name": "a.Policy",

@@ -34,7 +34,7 @@ class LocalKit:
 
     def __init__(self) -> None:
         self.cluster = Cluster(node_id=1)
-        role: Any = SimpleNamespace(controller=self.cluster.controller)
+        role: Any = SimpleNamespace(controller=self.cluster.controller, authorizer=None)
         self._local = LocalController(role)
         self.link: ControllerLink = self._local
 

@@ -9,6 +9,7 @@ from kafkapy.broker.config.rules import BrokerConfigRules
 from kafkapy.broker.controller.dead_brokers import DeadBrokers
 from kafkapy.broker.requests.dispatch import refusal
 from kafkapy.broker.requests.request import Call, Later, Peer
+from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.core.errors import Refused
 from kafkapy.core.network import NoNetwork
 from kafkapy.kraft.image.image import BROKER_RESOURCE, MetadataImage
@@ -32,6 +33,7 @@ class AdminNode:
         self.controller = self.cluster.controller
         self.clock = self.cluster.clock
         self.node_id = 1
+        self.authorizer: Authorizer | None = None
         self.serves_at_once = True
         self.journal = ToldJournal()
         self.waiting: list[Callable[[], None]] = []

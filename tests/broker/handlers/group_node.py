@@ -6,6 +6,7 @@ from uuid import UUID
 
 from kafkapy.broker.requests.dispatch import encode
 from kafkapy.broker.requests.request import Call, Later, Peer, Resolved
+from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.coordinator.shards import Shards
 from kafkapy.group.machine import GroupMachine
 from kafkapy.group.settings import Bounded
@@ -72,6 +73,7 @@ class GroupNode:
             self.groups.lead(0, 0, self.log)
         self.created: list[str] = []
         self.node_id = 1
+        self.authorizer: Authorizer | None = None
         self.transactions = SimpleNamespace(shards=self.groups)
         self.brokers = [SimpleNamespace(node_id=1, host="broker", port=9092)]
         self.cluster = SimpleNamespace(brokers=lambda listener: self.brokers)

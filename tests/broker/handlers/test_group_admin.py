@@ -13,14 +13,18 @@ from kafkapy.broker.handlers import (
     list_groups,
     offset_delete,
 )
-from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, ON_GROUP
+from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, bits, sensible_on
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.acls import ResourceType
 from tests.broker.handlers.group_node import GroupNode
 from tests.broker.handlers.test_group_membership import consumer, member
 from tests.broker.handlers.test_group_offsets import commit
 
 FIND, DESCRIBE, LIST, DELETE, OFFSET_DELETE, CONSUMER_DESCRIBE = 10, 15, 16, 42, 47, 69
 E = ErrorCode
+
+
+_ON_GROUP = bits(sensible_on(ResourceType.GROUP))
 
 
 @pytest.fixture
@@ -178,8 +182,8 @@ def test_classic_groups_are_described_in_every_version(node: GroupNode, version:
     assert missing.group_state == "Dead"
     assert missing.error_code == (E.GROUP_ID_NOT_FOUND if version >= 6 else E.NONE)
     if version >= 3:
-        assert found.authorized_operations == ON_GROUP
-        assert missing.authorized_operations == (NOT_ASKED if version >= 6 else ON_GROUP)
+        assert found.authorized_operations == _ON_GROUP
+        assert missing.authorized_operations == (NOT_ASKED if version >= 6 else _ON_GROUP)
         unasked = node.request(describe_groups, DESCRIBE, version, groups=["g"])
         assert unasked.groups[0].authorized_operations == NOT_ASKED
 
@@ -201,7 +205,7 @@ def test_consumer_groups_are_described_in_both_versions(node: GroupNode, version
     )
     nameless, found, classic = answer.groups
     assert (found.group_state, found.group_epoch, found.assignment_epoch) == ("Stable", 2, 2)
-    assert (found.assignor_name, found.authorized_operations) == ("uniform", ON_GROUP)
+    assert (found.assignor_name, found.authorized_operations) == ("uniform", _ON_GROUP)
     (one,) = found.members
     assert (one.member_id, one.member_epoch, one.subscribed_topic_names) == ("me", 2, ("orders",))
     assert one.assignment == one.target_assignment

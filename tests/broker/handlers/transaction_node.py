@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kafkapy.broker.requests.request import Call, Later, Peer
+from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.broker.transactions.marker_writer import Marker
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
@@ -47,6 +48,7 @@ class FakeImage:
 class TransactionNode(Coordinating):
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.authorizer: Authorizer | None = None
         self.transactions = self.coordinator
         self.producer_ids = self.ids
         self.image = FakeImage()

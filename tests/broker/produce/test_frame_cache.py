@@ -453,5 +453,5 @@ def test_what_is_remembered_of_a_connection_is_bounded(kit: Kit) -> None:
     frames = FrameCache(peer())
     body = ProduceRequestView(None, 1, 1000, [("orders", None, [])])
     for number in range(10 * MOST_FRAMES):
-        frames.add(12, b"%d" % number, KnownFrame(12, "busy", body, partition))
+        frames.add(12, b"%d" % number, KnownFrame(12, "busy", body, partition, 0))
     assert len(frames._frames) <= MOST_FRAMES

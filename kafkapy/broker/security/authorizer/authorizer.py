@@ -1,0 +1,149 @@
+"""Who may do what: Apache Kafka's StandardAuthorizer, by the ACLs of the committed metadata.
+
+    a super user                                  yes
+    an ACL denies it, wherever                    no
+    an ACL allows it                              yes
+    no ACL speaks of the resource                 allow.everyone.if.no.acl.found
+    else                                          no
+
+A decision is made once and kept until an ACL changes: then `version` is another and nothing is
+known any more. Whoever keeps a decision of ours for itself (the cache of Produce frames) keeps
+the version with it and compares. KIP-11, KIP-290, KIP-801.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kafkapy.broker.requests.request import Peer
+from kafkapy.broker.security.authorizer.index import AclIndex, Entry
+from kafkapy.core.seams import Journal
+from kafkapy.kraft.acls import (
+    WILDCARD,
+    Acl,
+    Operation,
+    PatternType,
+    Permission,
+    ResourceType,
+)
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import MetadataImage
+
+# Of (who, from where, what, which resource); each takes some 300 bytes. Full, it starts over.
+MOST_DECISIONS: Final = 100_000
+# A name that stands for any resource of a type: super users may, and all where nothing is said.
+_ANY_RESOURCE: Final = "hardcode"
+
+SUPER_USER: Final = "super user"
+NO_ACL: Final = "no ACL for this resource"
+NO_MATCH: Final = "no ACL matches"
+
+
+class Authorizer:
+    """`journal` hears of each refusal once, until ACLs change."""
+
+    def __init__(
+        self, super_users: Iterable[str], *, allows_without_acl: bool, journal: Journal
+    ) -> None:
+        self.version = 1
+        self._super_users = frozenset(super_users)
+        self._allows_without_acl = allows_without_acl
+        self._journal = journal
+        self._index = AclIndex()
+        self._decided: dict[tuple[str, str, int, int, str], bool] = {}
+        self._wondered: dict[tuple[str, str, int, int, str], bool] = {}
+
+    def follow(self, image: MetadataImage, delta: Delta) -> None:
+        if self._index.follow(image, delta):
+            self.version += 1
+            self._decided.clear()
+            self._wondered.clear()
+
+    @property
+    def acls(self) -> Iterator[Acl]:
+        return iter(self._index)
+
+    def allows(self, peer: Peer, operation: int, resource_type: int, name: str) -> bool:
+        key = (peer.principal, peer.host, operation, resource_type, name)
+        decided = self._decided.get(key)
+        if decided is None:
+            if len(self._decided) >= MOST_DECISIONS:
+                self._decided.clear()
+            decided = self._decided[key] = self._decide(peer, operation, resource_type, name)
+        return decided
+
+    def would_allow(self, peer: Peer, operation: int, resource_type: int, name: str) -> bool:
+        """As `allows`, where no is no refusal: something is left out, or another way is open."""
+        key = (peer.principal, peer.host, operation, resource_type, name)
+        allowed = self._wondered.get(key)
+        if allowed is None:
+            if len(self._wondered) >= MOST_DECISIONS:
+                self._wondered.clear()
+            allowed = self._wondered[key] = self._rule(peer, operation, resource_type, name)[0]
+        return allowed
+
+    def allows_on_any(self, peer: Peer, operation: int, resource_type: int) -> bool:
+        """Whether there may be a resource of that type of which it is allowed: an ACL allows it
+        that no denial covers as a whole."""
+        if self._rule(peer, operation, resource_type, _ANY_RESOURCE)[0]:
+            return True
+        literal: dict[int, set[str]] = {Permission.DENY: set(), Permission.ALLOW: set()}
+        prefixed: dict[int, set[str]] = {Permission.DENY: set(), Permission.ALLOW: set()}
+        for entry in self._index.of_type(resource_type):
+            acl = entry.acl
+            if acl.operation in (operation, Operation.ALL) and entry.is_of(
+                peer.principal, peer.host
+            ):
+                table = prefixed if acl.pattern_type == PatternType.PREFIXED else literal
+                table[acl.permission].add(acl.resource_name)
+        if WILDCARD in literal[Permission.DENY]:
+            return False
+        if WILDCARD in literal[Permission.ALLOW]:
+            return True
+        denied = prefixed[Permission.DENY]
+        allowed = (literal[Permission.ALLOW] - literal[Permission.DENY]) | prefixed[
+            Permission.ALLOW
+        ]
+        return any(
+            not any(name[:length] in denied for length in range(1, len(name) + 1))
+            for name in allowed
+        )
+
+    def _decide(self, peer: Peer, operation: int, resource_type: int, name: str) -> bool:
+        allowed, rule = self._rule(peer, operation, resource_type, name)
+        if not allowed:
+            self._journal.info(
+                "refused",
+                principal=peer.principal,
+                host=peer.host,
+                operation=Operation(operation).name,
+                resource=f"{ResourceType(resource_type).name}:{name}",
+                rule=rule,
+            )
+        return allowed
+
+    def _rule(self, peer: Peer, operation: int, resource_type: int, name: str) -> tuple[bool, str]:
+        """Whether, and by which rule."""
+        if peer.principal in self._super_users:
+            return True, SUPER_USER
+        allowing: Entry | None = None
+        is_spoken_of = False
+        for entry in self._index.about(resource_type, name):
+            is_spoken_of = True
+            if entry.is_of(peer.principal, peer.host) and entry.is_about(operation):
+                if entry.acl.permission == Permission.DENY:
+                    return False, _told(entry)
+                allowing = entry
+        if allowing is not None:
+            return True, _told(allowing)
+        if is_spoken_of:
+            return False, NO_MATCH
+        return self._allows_without_acl, NO_ACL
+
+
+def _told(entry: Entry) -> str:
+    acl = entry.acl
+    pattern = PatternType(acl.pattern_type).name
+    return (
+        f"{Permission(acl.permission).name} {Operation(acl.operation).name} to {acl.principal} "
+        f"from {acl.host} on {pattern} {acl.resource_name}"
+    )
