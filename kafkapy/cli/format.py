@@ -18,12 +18,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="a broker setting"
     )
+    parser.add_argument(
+        "--add-scram", metavar="CREDENTIAL", action="append", default=[],
+        help="a user who can log in from the start: SCRAM-SHA-256=[name=NAME,password=PASSWORD]",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true")
     parser.set_defaults(run=run, listen=None)
 
 
 def run(options: argparse.Namespace) -> int:
     from kafkapy.broker.node.identity import is_alone
+    from kafkapy.cli.scram_argument import scram_record
     from kafkapy.cli.serve import configured
     from kafkapy.core.errors import DiskFailed
     from kafkapy.kraft.quorum.voters import VoterAddress
@@ -51,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
             node_id=config.node_id,
             metadata_path=config.metadata_directory,
             standalone=standalone,
+            extra=[scram_record(one) for one in options.add_scram],
             ignore_formatted=options.ignore_formatted,
         )
     except (DirectoryRefused, DiskFailed) as refused:

@@ -84,7 +84,8 @@ def _all_appended(topics: Sequence[ProducedTopic], is_by_id: bool) -> bytes | No
     pieces = [uvarint(len(topics) + 1)]
     for name, topic_id, rows in topics:
         if is_by_id:
-            assert topic_id is not None, topics
+            if topic_id is None:  # the null id, which is refused
+                return None
             pieces.append(topic_id.bytes)
         else:
             assert name is not None, topics

@@ -64,6 +64,7 @@ class Connection:
         "_filled",
         "_frames_are_large",
         "_interest",
+        "_least_frame_bytes",
         "_max_frame_bytes",
         "_out",
         "_pending",
@@ -95,6 +96,7 @@ class Connection:
         self._dispatch = dispatch
         self._encode = encode
         self._closed = closed
+        self._least_frame_bytes = SMALLEST_FRAME_BYTES
         self._max_frame_bytes = max_frame_bytes
         self._buffer: bytearray | None = None
         self._filled = 0
@@ -167,9 +169,9 @@ class Connection:
     def _frame_end(self, view: memoryview, at: int) -> int:
         """How long the frame at `at` is, its size included."""
         size: int = _SIZE(view, at)[0]
-        if not SMALLEST_FRAME_BYTES <= size <= self._max_frame_bytes:
+        if not self._least_frame_bytes <= size <= self._max_frame_bytes:
             raise Corrupt(
-                f"a frame of {size} bytes ({SMALLEST_FRAME_BYTES} to {self._max_frame_bytes} "
+                f"a frame of {size} bytes ({self._least_frame_bytes} to {self._max_frame_bytes} "
                 "are allowed)"
             )
         return size + 4
@@ -268,6 +270,14 @@ class Connection:
         if interest != self._interest:
             self._interest = interest
             self._reactor.modify(self._socket.fileno(), interest)
+
+    def limit_frames(self, least: int, most: int) -> None:
+        """From the next frame on."""
+        self._least_frame_bytes = least
+        self._max_frame_bytes = most
+
+    def hang_up(self) -> None:
+        self.close(None)
 
     def close(self, reason: str | None) -> None:
         """Let go of everything; answers that are still to come are dropped."""

@@ -25,7 +25,7 @@ class Listener:
         name: str,
         sock: socket.socket,
         reactor: Reactor,
-        dispatch: Dispatch,
+        dispatch_for: Callable[[Peer], Dispatch],
         encode: Encode,
         journal: Journal,
         *,
@@ -38,7 +38,7 @@ class Listener:
         self.connections: set[Connection] = set()
         self._socket = sock
         self._reactor = reactor
-        self._dispatch = dispatch
+        self._dispatch_for = dispatch_for
         self._encode = encode
         self._journal = journal
         self.is_controller = is_controller
@@ -85,11 +85,12 @@ class Listener:
             sock,
             peer,
             self._reactor,
-            self._dispatch,
+            self._dispatch_for(peer),
             self._encode,
             self._closed,
             self._max_frame_bytes,
         )
+        peer.line = connection
         connection.last_used = time.monotonic()
         self.connections.add(connection)
 

@@ -28,7 +28,9 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.node.identity import CannotStart
 from kafkapy.broker.node.node import Node
-from kafkapy.broker.requests.dispatch import dispatch, encode
+from kafkapy.broker.requests.dispatch import encode
+from kafkapy.broker.requests.request import Peer
+from kafkapy.broker.security.gates import Dispatch, first_frame_bytes, gate_of
 from kafkapy.core.addresses import shown
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback, Journal
@@ -36,7 +38,6 @@ from kafkapy.core.turn import Turn
 from kafkapy.kraft.storage.adoption import make_directory
 from kafkapy.kraft.storage.meta_properties import META_PROPERTIES
 from kafkapy.server.clock import LoopClock
-from kafkapy.server.connection import Dispatch
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.network import SocketNetwork
@@ -160,7 +161,6 @@ class Shell:
             self._new_lock_files: list[str] = []
             self._locks = self._lock_directories()
             self.node = self._make_node()
-            self._dispatch: Dispatch = partial(dispatch, self.node)
         except BaseException:
             self.reactor.close()
             raise
@@ -235,14 +235,17 @@ class Shell:
                 endpoint.name,
                 sock,
                 self.reactor,
-                self._dispatch,
+                self._gate_of(endpoint.name),
                 encode,
                 self._journal,
                 is_controller=is_controller,
-                max_frame_bytes=config.socket_request_max_bytes,
+                max_frame_bytes=first_frame_bytes(self.node, endpoint.name),
                 max_connections=partial(_max_connections, config, endpoint.name),
             )
             self.listeners.append(listener)
+
+    def _gate_of(self, listener: str) -> Callable[[Peer], Dispatch]:
+        return gate_of(self.node, listener)
 
     def serving(self) -> Serving:
         """A broker's clients are told of its first listener; who has none is a controller."""

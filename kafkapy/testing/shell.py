@@ -40,10 +40,10 @@ class TestShell(Shell):
         memory: MemoryDisk | None,
     ) -> None:
         self._memory = memory
+        self._gate = gate
         super().__init__(config, journal, sockets, clock)
         self.node.on_fatal = lambda _: _halt()
         self.advance = clock.advance
-        self._dispatch = partial(self._pass_by, gate, self._dispatch)
 
     def _make_disk(self) -> OwnedDisk:
         if self._memory is None:
@@ -54,10 +54,12 @@ class TestShell(Shell):
         self._memory.on_full = partial(self.clock.call_soon, _halt)
         return self._memory
 
-    def _pass_by(
-        self, gate: Gate, serve: Next, request: memoryview, peer: Peer
-    ) -> tuple[Call[Any], Answer]:
-        return gate(self, request, peer, serve)
+    def _gate_of(self, listener: str) -> Callable[[Peer], Next]:
+        serve_for = super()._gate_of(listener)
+        return lambda peer: partial(self._pass_by, serve_for(peer))
+
+    def _pass_by(self, serve: Next, request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
+        return self._gate(self, request, peer, serve)
 
     def hang_up(self, peer: Peer, reason: str) -> None:
         """Close the connection of `peer`, once what was just answered is on its way."""

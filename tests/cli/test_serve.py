@@ -71,6 +71,6 @@ def test_a_listener_that_would_answer_in_plain_text_is_refused(
     ) == 1  # fmt: skip
     told = capfd.readouterr().err
     assert "SSL://127.0.0.1:0" in told
-    assert "listeners: kafkapy speaks neither TLS nor SASL yet" in told
+    assert "listeners: kafkapy does not speak TLS yet" in told
     assert "Map it to PLAINTEXT" in told
     assert not (tmp_path / "data").exists()

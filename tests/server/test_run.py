@@ -211,7 +211,7 @@ def test_a_node_whose_loop_dies_hangs_up_on_its_clients(
     def bug(*_: object) -> None:
         raise RuntimeError("bug")
 
-    monkeypatch.setattr(run, "dispatch", bug)
+    monkeypatch.setattr(run, "gate_of", lambda node, listener: lambda peer: bug)
     before = descriptors()
     client = Client()
     with closing(client.sock):

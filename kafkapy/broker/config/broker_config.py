@@ -17,6 +17,7 @@ from kafkapy.broker.config.listeners import Endpoint, Listeners
 from kafkapy.broker.config.properties import parse_properties
 from kafkapy.broker.config.refusals import refuse_unbuilt
 from kafkapy.broker.config.resolve import Layers
+from kafkapy.broker.config.security import check_secured
 from kafkapy.broker.config.synonyms import broker_synonyms, scale_ms
 from kafkapy.broker.config.table import BrokerKeys, is_known, key_of
 from kafkapy.broker.config.values import ConfigError, parse
@@ -45,6 +46,7 @@ class BrokerConfig(BrokerKeys):
         self._settle()
         self.listening: Listeners = Listeners(self)
         check_together(self, self.static)
+        check_secured(self)
         if not takes_unbuilt:
             refuse_unbuilt(self, BrokerKeys, self.static)
 

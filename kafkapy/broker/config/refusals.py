@@ -19,7 +19,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.broker.config.key import Key, Section, Value
-from kafkapy.broker.config.listeners import Endpoint, SecurityProtocol, parse_voters
+from kafkapy.broker.config.listeners import Endpoint, parse_voters
+from kafkapy.broker.config.security import speaks_tls
 from kafkapy.broker.config.synonyms import base_name
 from kafkapy.broker.config.values import ConfigError, parse
 from kafkapy.core.data import dataclass
@@ -52,8 +53,8 @@ class Kind(Enum):
     REFUSED = "refused"
 
 
-def _is_secured(endpoints: Iterable[Endpoint]) -> bool:
-    return any(one.protocol is not SecurityProtocol.PLAINTEXT for one in endpoints)
+def _has_tls(endpoints: Iterable[Endpoint]) -> bool:
+    return any(speaks_tls(one.protocol) for one in endpoints)
 
 
 def _has_other_voters(config: "BrokerConfig", key: Key[Any], value: Value) -> bool:
@@ -67,19 +68,17 @@ STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAutho
 REFUSALS: Final = (
     Refusal(
         ("listeners",),
-        "kafkapy speaks neither TLS nor SASL yet: this listener would answer anybody, in plain "
-        "text.",
-        "Map it to PLAINTEXT in listener.security.protocol.map, on an address that only those "
-        "reach whom you trust.",
-        only="a listener that speaks SSL, SASL_PLAINTEXT or SASL_SSL",
-        refuses=lambda config, key, value: _is_secured(config.listening.all),
+        "kafkapy does not speak TLS yet: this listener would answer in plain text.",
+        "Map it to PLAINTEXT or SASL_PLAINTEXT in listener.security.protocol.map.",
+        only="a listener that speaks SSL or SASL_SSL",
+        refuses=lambda config, key, value: _has_tls(config.listening.all),
     ),
     Refusal(
         ("advertised.listeners",),
-        "kafkapy speaks neither TLS nor SASL yet.",
-        "Map it to PLAINTEXT in listener.security.protocol.map.",
-        only="a listener that speaks SSL, SASL_PLAINTEXT or SASL_SSL",
-        refuses=lambda config, key, value: _is_secured(config.listening.advertised),
+        "kafkapy does not speak TLS yet.",
+        "Map it to PLAINTEXT or SASL_PLAINTEXT in listener.security.protocol.map.",
+        only="a listener that speaks SSL or SASL_SSL",
+        refuses=lambda config, key, value: _has_tls(config.listening.advertised),
     ),
     Refusal(
         ("authorizer.class.name",),
@@ -90,7 +89,7 @@ REFUSALS: Final = (
     ),
     Refusal(
         ("principal.builder.class",),
-        "kafkapy loads no Java classes, and nobody has a principal yet.",
+        "kafkapy loads no Java classes: principals would not be those that it makes.",
         "Leave it out.",
     ),
     Refusal(

@@ -37,21 +37,14 @@ def base_name(name: str) -> str:
     if not name.startswith("listener.name."):
         return name
     rest = name.removeprefix("listener.name.").partition(".")[2]
-    for ending in _PER_MECHANISM:
-        if rest.endswith("." + ending):
-            return ending
+    mechanism, dot, of_mechanism = rest.partition(".")
+    if dot and mechanism in _MECHANISMS:
+        return of_mechanism
     return rest or name
 
 
-# Keys that may be given for one mechanism of one listener:
-# listener.name.<listener>.<mechanism>.<key>
-_PER_MECHANISM: Final = (
-    "sasl.jaas.config",
-    "sasl.login.callback.handler.class",
-    "sasl.login.class",
-    "sasl.server.callback.handler.class",
-    "connections.max.reauth.ms",
-)
+# A key may be given for one mechanism of a listener: listener.name.<listener>.<mechanism>.<key>
+_MECHANISMS: Final = ("plain", "scram-sha-256", "scram-sha-512", "oauthbearer", "gssapi")
 
 
 def scale_ms(name: str) -> int:

@@ -1,12 +1,14 @@
 """From the configuration to what each part of the node is told of it."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import parse_addresses, parse_voters
 from kafkapy.broker.node.endpoints import Endpoints
 from kafkapy.broker.node.identity import Identity, is_alone
 from kafkapy.broker.peers.connection import PeerSettings
+from kafkapy.broker.peers.login import login_at
 from kafkapy.core.addresses import Address
 from kafkapy.kraft.controller.state import ControllerSettings
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
@@ -91,6 +93,7 @@ def peer_settings(config: BrokerConfig, purpose: str) -> PeerSettings:
     return PeerSettings(
         client_id=f"{purpose}-{config.node_id}",
         connection_setup_timeout_ms=config.socket_connection_setup_timeout_ms,
+        log_in=partial(login_at, config),
     )
 
 

@@ -1,8 +1,12 @@
 """Calls to another node, over one connection that is made when it is needed.
 
-    IDLE --call--> CONNECTING --up--> NEGOTIATING --ApiVersions--> READY
-      ^                |                   |                         |
-      +--- backoff ----+---- down ---------+-------------------------+
+    IDLE --call--> CONNECTING --up--> LOGGING_IN --> NEGOTIATING --ApiVersions--> READY
+      ^                |                   ^              |                         |
+      |                |                   +-- RENEWING --|--- the session ends ----+
+      +--- backoff ----+---- down ------------------------+-------------------------+
+
+LOGGING_IN is left out where the listener does not ask who is there (login.py). A session that
+has an end is renewed before it: calls wait meanwhile, behind the last answers of the old one.
 
 Every call gets exactly one answer: the decoded response, or CallFailed. Requests of one
 connection are answered in order, so a call that waits (a fetch) delays those behind it:
@@ -19,7 +23,9 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from kafkapy.broker.peers.failures import CallFailed, Why
+from kafkapy.broker.peers.login import Asked, LogIn, Login
 from kafkapy.broker.peers.versions import PeerVersions, ask_versions, read_versions
+from kafkapy.broker.security.mechanism import LoginFailed
 from kafkapy.core.addresses import Address
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
@@ -29,6 +35,9 @@ from kafkapy.core.time import Instant, later
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, read_response_head, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
+
+# Of its session, a connection renews it after so much: Kafka does after 85 to 95 percent.
+_RENEWED_AFTER_PERCENT: Final = 85
 
 Answered = Callable[[Any], None]  # with the response, or CallFailed
 Body = Mapping[str, Any] | Callable[[int], bytes]
@@ -49,13 +58,16 @@ class PeerSettings:
     reconnect_backoff_ms: int = 50
     reconnect_backoff_max_ms: int = 1000
     connection_setup_timeout_ms: int = 10_000
+    log_in: LogIn | None = None
 
 
 class State(Enum):
     IDLE = auto()
     CONNECTING = auto()
+    LOGGING_IN = auto()
     NEGOTIATING = auto()
     READY = auto()
+    RENEWING = auto()
     CLOSED = auto()
 
 
@@ -105,6 +117,8 @@ class PeerConnection:
         self._channel: Channel | None = None
         self._setup: Timer | None = None
         self._retry: Timer | None = None
+        self._renewal: Timer | None = None
+        self._login: Login | None = None
         self._not_before = Instant(0)
         self._backoff_ms = 0
         self._correlation_id = 0
@@ -164,16 +178,66 @@ class PeerConnection:
         if self.state is not State.IDLE:
             return
         self.state = State.CONNECTING
+        self._bound_setup()
+        self._channel = self._network.connect(self.address, self._listener, self)
+
+    def _bound_setup(self) -> None:
         deadline = later(self._clock.now(), self._settings.connection_setup_timeout_ms)
         self._setup = self._clock.call_at(deadline, self._setup_overdue)
-        self._channel = self._network.connect(self.address, self._listener, self)
 
     def _setup_overdue(self) -> None:
         self._fail(CallFailed(Why.UNREACHABLE, f"no connection to {self.address} in time"))
 
     def on_up(self) -> None:
+        if not self._begins_to_log_in():
+            self._negotiate()
+
+    def _negotiate(self) -> None:
         self.state = State.NEGOTIATING
         self._write(ApiKey.API_VERSIONS, *ask_versions(self._versions))
+
+    def _begins_to_log_in(self) -> bool:
+        log_in = self._settings.log_in
+        self._login = log_in and log_in(self._listener, self._clock, self._rng)
+        if self._login is None:
+            return False
+        self.state = State.LOGGING_IN
+        self._ask(self._login.begin())
+        return True
+
+    def _ask(self, asked: Asked) -> None:
+        self._write(asked.api, asked.version, asked.body)
+
+    def _told_of_login(self, view: memoryview) -> None:
+        assert self._login is not None, self.state
+        try:
+            asked = self._login.answered(view, self._correlation_id)
+        except LoginFailed as failed:
+            self._fail(CallFailed(Why.NOT_ADMITTED, f"{self.address}: {failed}"))
+            return
+        if asked is not None:
+            self._ask(asked)
+            return
+        lifetime_ms, self._login = self._login.lifetime_ms, None
+        if lifetime_ms > 0:
+            when = later(self._clock.now(), lifetime_ms * _RENEWED_AFTER_PERCENT // 100)
+            self._renewal = self._clock.call_at(when, self._renew)
+        if self._versions is None:
+            self._negotiate()
+        else:
+            self._ready()
+
+    def _renew(self) -> None:
+        """Once nothing is on its way: answers and the new login would be mixed up."""
+        self._renewal = None
+        if self.state is State.READY:
+            self.state = State.RENEWING
+            self._bound_setup()
+            self._log_in_anew()
+
+    def _log_in_anew(self) -> None:
+        if not self._sent and not self._begins_to_log_in():
+            self._ready()  # nobody asks any more
 
     def on_down(self, why: Down, reason: str) -> None:
         self._fail(CallFailed(_WHY[why], f"{self.address}: {reason}"))
@@ -199,11 +263,12 @@ class PeerConnection:
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
-        for timer in (self._setup, self._retry):
+        for timer in (self._setup, self._retry, self._renewal):
             if timer is not None:
                 timer.cancel()
-        self._setup = self._retry = None
+        self._setup = self._retry = self._renewal = None
         self._versions = None
+        self._login = None
         lost = [call for _, call in self._sent] + list(self._waiting)
         self._sent.clear()
         self._waiting.clear()
@@ -239,7 +304,9 @@ class PeerConnection:
 
     def on_frame(self, view: memoryview) -> None:
         try:
-            if self.state is State.NEGOTIATING:
+            if self.state is State.LOGGING_IN:
+                self._told_of_login(view)
+            elif self.state is State.NEGOTIATING:
                 self._negotiated(view)
             else:
                 self._answered(view)
@@ -252,8 +319,11 @@ class PeerConnection:
         if not versions.is_final:
             self._write(ApiKey.API_VERSIONS, *ask_versions(versions))
             return
-        self.state = State.READY
         self._backoff_ms = 0
+        self._ready()
+
+    def _ready(self) -> None:
+        self.state = State.READY
         if self._setup is not None:
             self._setup.cancel()
             self._setup = None
@@ -275,6 +345,8 @@ class PeerConnection:
             answer = decode_response(call.api, call.version, body)
         self._sent.popleft()
         call.end(answer)
+        if self.state is State.RENEWING:
+            self._log_in_anew()
 
     def _overdue(self, call: _Call) -> None:
         failure = CallFailed(Why.TIMED_OUT, f"{call.api.name} of {self.address}")

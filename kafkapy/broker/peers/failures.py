@@ -1,7 +1,7 @@
 """What can become of a call to another node instead of an answer.
 
 All of these say that nobody knows whether the request was carried out, except for
-REFUSED, UNREACHABLE and UNSUPPORTED: it was not.
+REFUSED, UNREACHABLE, NOT_ADMITTED and UNSUPPORTED: it was not.
 """
 
 from enum import Enum
@@ -14,6 +14,7 @@ class Why(Enum):
     TIMED_OUT = "timed out"
     UNSUPPORTED = "unsupported"  # no version of the API that both speak
     NONSENSE = "nonsense"  # the answer cannot be read
+    NOT_ADMITTED = "not admitted"  # it does not take our login
     CLOSED = "closed"  # by this node
 
 

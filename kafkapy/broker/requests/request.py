@@ -12,7 +12,7 @@ A handler must not keep `body` views of the frame after it returned: the buffer 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.seams import FileSlice
@@ -70,6 +70,15 @@ Answer = Resolved | Later
 NO_CLIENT: Final = "unknown"
 
 
+class Line(Protocol):
+    """A connection, as far as whoever guards it may do something to it."""
+
+    def hang_up(self) -> None: ...
+
+    def limit_frames(self, least: int, most: int) -> None:
+        """How many bytes a frame may have from now on."""
+
+
 @dataclass(slots=True, eq=False)
 class Peer:
     """Who is at the other end of a connection, as far as handlers may know."""
@@ -83,6 +92,8 @@ class Peer:
     on_close: list[Callable[[], None]] = field(default_factory=list)
     # The Produce frames that this connection repeats, once there are any.
     frames: "FrameCache | None" = None
+    # For the gate of a listener that asks who is there (security/sasl_gate.py).
+    line: Line | None = None
 
 
 # Of a request. A handler names kio's class for the newest version that is served; fields that

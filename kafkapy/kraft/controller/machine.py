@@ -36,6 +36,7 @@ from kafkapy.kraft.controller.isr import AlterPartition, IsrMachine
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdMachine
 from kafkapy.kraft.controller.reassignments import ReassignmentEvent, ReassignmentMachine
 from kafkapy.kraft.controller.registration import RegistrationEvent, RegistrationMachine
+from kafkapy.kraft.controller.scram import AlterScram, ScramMachine
 from kafkapy.kraft.controller.state import ControllerState
 from kafkapy.kraft.controller.topics import TopicEvent, TopicMachine
 from kafkapy.kraft.records.metadata import MetadataRecord, NoOpRecord, RegisterBrokerRecord
@@ -54,6 +55,7 @@ Event = (
     | AssignReplicas
     | AclEvent
     | AlterClientQuotas
+    | AlterScram
 )
 
 
@@ -105,6 +107,7 @@ class ControllerMachine:
             AssignReplicas: DirectoryMachine(state),
             **dict.fromkeys(AclEvent.__args__, AclMachine(state)),
             AlterClientQuotas: ClientQuotaMachine(state),
+            AlterScram: ScramMachine(state),
         }
 
     def decide(self, event: Event | Loaded, now: Instant, wall: Instant) -> ControllerStep:

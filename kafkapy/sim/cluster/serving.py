@@ -9,8 +9,9 @@ from collections import deque
 from typing import Any, Final
 
 from kafkapy.broker.node.node import Node
-from kafkapy.broker.requests.dispatch import dispatch, encode
+from kafkapy.broker.requests.dispatch import encode
 from kafkapy.broker.requests.request import Call, Encoded, Hangup, Later, Peer, Resolved
+from kafkapy.broker.security.gates import gate_of
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.network import Channel, Down
 
@@ -21,7 +22,8 @@ class Served:
     """The owner of one channel."""
 
     def __init__(self, node: Node, channel: Channel, peer: Peer) -> None:
-        self._node = node
+        self._dispatch = gate_of(node, peer.listener)(peer)
+        peer.line = self
         self._channel = channel
         self._peer = peer
         self._is_open = True
@@ -33,9 +35,9 @@ class Served:
     def on_frame(self, frame: memoryview) -> None:
         request = bytearray(frame)
         try:
-            call, answer = dispatch(self._node, memoryview(request), self._peer)
+            call, answer = self._dispatch(memoryview(request), self._peer)
         except (Corrupt, Hangup):
-            self._hang_up()
+            self.hang_up()
             return
         finally:
             request[:] = bytes([_SPOILED]) * len(request)
@@ -52,12 +54,15 @@ class Served:
             try:
                 data = joined(call, later.answer)
             except Hangup:
-                self._hang_up()
+                self.hang_up()
                 return
             if data:
                 self._channel.send((data,))
 
-    def _hang_up(self) -> None:
+    def limit_frames(self, least: int, most: int) -> None:
+        """Whoever speaks in a simulation sends whole frames."""
+
+    def hang_up(self) -> None:
         if self._is_open:
             self._channel.close()
             self._end()

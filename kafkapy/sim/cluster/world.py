@@ -6,6 +6,7 @@ Everything comes from the seed. A world holds no opinion on what is right: the c
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from kafkapy.kraft.records.metadata import MetadataRecord
 from kafkapy.kraft.storage.format import format_directories
 from kafkapy.kraft.uuids import new_uuid, uuid_to_text
 from kafkapy.sim.cluster.host import Host
@@ -37,18 +38,21 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 
 class ClusterWorld:
-    """`roles`: of each node, in the order of their ids, which begin at 1."""
+    """`roles`: of each node, in the order of their ids, which begin at 1. `bootstrap`: what
+    the metadata log begins with, besides the features."""
 
     def __init__(
         self,
         seed: int | str,
         roles: Sequence[str] = (COMBINED,) * 3,
         settings: Mapping[str, str] | None = None,
+        bootstrap: Sequence[MetadataRecord] = (),
     ) -> None:
         self.rng = SimRng(seed)
         self.clock = SimClock()
         self.trace = Trace(self.clock)
         self.network = SimNetwork(self.clock, self.rng.fork("network"), self.trace)
+        self._bootstrap = tuple(bootstrap)
         self._roles = dict(enumerate(roles, 1))
         self._settings = {**SETTINGS, **(settings or {})}
         self.hosts = {node_id: self._host(node_id) for node_id in self._roles}
@@ -135,5 +139,6 @@ class ClusterWorld:
                 node_id=host.node_id,
                 metadata_path=paths[0],
                 standalone=None,
+                extra=self._bootstrap,
                 ignore_formatted=False,
             )

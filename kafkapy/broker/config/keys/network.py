@@ -8,7 +8,6 @@ from kafkapy.broker.config.shared_values import (
     LISTENS_AT_ONCE,
     LOW,
     MAX_INT,
-    NO_SASL,
     NO_THREADS,
     ONE_TIMEOUT,
     PER_BROKER,
@@ -125,7 +124,6 @@ class NetworkKeys(Section):
         "How long a connection that failed to authenticate is kept before it is closed.",
         valid=at_least(0),
         importance=LOW,
-        ignored=NO_SASL,
     )
     queued_max_requests = int32(
         500,

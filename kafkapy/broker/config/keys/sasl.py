@@ -18,7 +18,6 @@ from kafkapy.broker.config.shared_values import (
     NO_JAVA,
     NO_KERBEROS,
     NO_OAUTH,
-    NO_SASL,
     PER_BROKER,
 )
 from kafkapy.broker.config.validators import OneOf, between
@@ -29,34 +28,28 @@ class SaslKeys(Section):
         ("GSSAPI",),
         "SASL mechanisms that are served.",
         dynamic=PER_BROKER,
-        ignored=NO_SASL,
     )
     sasl_jaas_config = password(
         "Login of a mechanism in JAAS form, with the listener and mechanism as prefix.",
         dynamic=PER_BROKER,
-        ignored=NO_SASL,
     )
     sasl_mechanism_inter_broker_protocol = string(
         "GSSAPI",
         "SASL mechanism that brokers use among themselves.",
         dynamic=PER_BROKER,
-        ignored=NO_SASL,
     )
     sasl_mechanism_controller_protocol = string(
         "GSSAPI",
         "SASL mechanism that nodes use towards controllers.",
         importance=HIGH,
-        ignored=NO_SASL,
     )
     sasl_server_max_receive_size = int32(
         524288,
         "Largest message of a SASL exchange.",
-        ignored=NO_SASL,
     )
     sasl_server_callback_handler_class = java_class(
         None,
-        "Class that answers SASL callbacks at the server.",
-        ignored=NO_JAVA,
+        "Who judges tokens of OAUTHBEARER, by the name of Kafka's class; kafkapy loads none.",
     )
     sasl_client_callback_handler_class = java_class(
         None,

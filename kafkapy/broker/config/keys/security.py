@@ -2,7 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import int64, java_class, password, string
-from kafkapy.broker.config.shared_values import LOW, NO_JAVA, NO_SASL, NO_TOKENS, PER_BROKER
+from kafkapy.broker.config.shared_values import LOW, NO_JAVA, NO_TOKENS, PER_BROKER
 from kafkapy.broker.config.validators import at_least
 
 
@@ -26,7 +26,6 @@ class SecurityKeys(Section):
     connections_max_reauth_ms = int64(
         0,
         "How long a SASL session lasts before the client must authenticate anew; 0 for ever.",
-        ignored=NO_SASL,
     )
     delegation_token_secret_key = password(
         "Secret that delegation tokens are signed with, the same on all nodes; unset "

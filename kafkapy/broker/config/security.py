@@ -1,0 +1,191 @@
+"""What a secured listener is configured to do: protocol, mechanisms, logins.
+
+    listener.name.<listener>.sasl.enabled.mechanisms             what clients may log in by
+    listener.name.<listener>.<mechanism>.sasl.jaas.config        users of PLAIN, own login
+    sasl.mechanism.inter.broker.protocol, .controller.protocol   what nodes log in by
+
+Read when it is needed, so that a change holds for whoever connects next. `check_secured` refuses
+at the start what could let nobody in, or anybody.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from kafkapy.broker.config.jaas import (
+    OAUTH_MODULE,
+    PLAIN_MODULE,
+    SCRAM_MODULE,
+    BadJaas,
+    Jaas,
+    parse_jaas,
+)
+from kafkapy.broker.config.listeners import SecurityProtocol
+from kafkapy.broker.config.values import ConfigError
+
+if TYPE_CHECKING:
+    from kafkapy.broker.config.broker_config import BrokerConfig
+
+PLAIN: Final = "PLAIN"
+OAUTHBEARER: Final = "OAUTHBEARER"
+SCRAMS: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+_MODULES: Final = {
+    PLAIN: PLAIN_MODULE,
+    OAUTHBEARER: OAUTH_MODULE,
+    **dict.fromkeys(SCRAMS, SCRAM_MODULE),
+}
+UNSECURED_HANDLER: Final = (
+    "org.apache.kafka.common.security.oauthbearer.internals.unsecured."
+    "OAuthBearerUnsecuredValidatorCallbackHandler"
+)
+_JAAS: Final = "sasl.jaas.config"
+_MECHANISMS: Final = "sasl.enabled.mechanisms"
+_HANDLER: Final = "sasl.server.callback.handler.class"
+
+
+def speaks_sasl(protocol: SecurityProtocol) -> bool:
+    return protocol in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
+
+
+def speaks_tls(protocol: SecurityProtocol) -> bool:
+    return protocol in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
+
+
+class ListenerSecurity:
+    """One listener's settings, each as it is now."""
+
+    def __init__(self, config: "BrokerConfig", listener: str) -> None:
+        self.listener = listener
+        self.protocol = config.listening.protocols.get(listener, SecurityProtocol.PLAINTEXT)
+        self._config = config
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        found = self._config.listener_value(self.listener, _MECHANISMS)
+        assert isinstance(found, tuple), found
+        return found
+
+    @property
+    def max_receive_bytes(self) -> int:
+        return self._number("sasl.server.max.receive.size")
+
+    @property
+    def failure_delay_ms(self) -> int:
+        return self._config.connection_failed_authentication_delay_ms
+
+    def max_reauth_ms(self, mechanism: str) -> int:
+        return self._number("connections.max.reauth.ms", mechanism)
+
+    def callback_handler(self, mechanism: str) -> str | None:
+        found = self._config.listener_value(self.listener, _HANDLER, mechanism)
+        return found if isinstance(found, str) and found else None
+
+    def options(self, mechanism: str) -> Mapping[str, str]:
+        """Of the mechanism's JAAS line; none if it has no line, or one of another module."""
+        try:
+            jaas = self.jaas(mechanism)
+        except ConfigError:  # it was altered since the start, past whoever judges that
+            return {}
+        return jaas.options if jaas is not None and jaas.module == _MODULES[mechanism] else {}
+
+    def jaas(self, mechanism: str) -> Jaas | None:
+        """As a line with the listener's and the mechanism's prefix says: others are not read.
+        ConfigError, without the line, if it is not in order."""
+        name = self.jaas_key(mechanism)
+        for layer in self._config.layers:
+            if name in layer:
+                try:
+                    return parse_jaas(layer[name])
+                except BadJaas as bad:
+                    raise ConfigError(name, "[hidden]", str(bad)) from None
+        return None
+
+    def jaas_key(self, mechanism: str) -> str:
+        return f"listener.name.{self.listener.lower()}.{mechanism.lower()}.{_JAAS}"
+
+    def _number(self, name: str, mechanism: str | None = None) -> int:
+        found = self._config.listener_value(self.listener, name, mechanism)
+        assert isinstance(found, int), (name, found)
+        return found
+
+
+def check_secured(config: "BrokerConfig") -> None:
+    """ConfigError for what a secured listener is not told, or told wrongly."""
+    for endpoint in config.listening.all:
+        if speaks_sasl(endpoint.protocol):
+            security = ListenerSecurity(config, endpoint.name)
+            for mechanism in security.mechanisms:
+                _check_mechanism(security, mechanism)
+    for name, protocol, key in _outbound(config):
+        if speaks_sasl(protocol):
+            login = config.value(key)
+            assert isinstance(login, str), (key, login)
+            _check_login(ListenerSecurity(config, name), key, login)
+
+
+def _outbound(config: "BrokerConfig") -> list[tuple[str, SecurityProtocol, str]]:
+    """Whom this node connects to, and the key that says by which mechanism."""
+    listening = config.listening
+    names = [(listening.controller_names[0], "sasl.mechanism.controller.protocol")]
+    if config.is_broker:
+        names.append((listening.inter_broker_name, "sasl.mechanism.inter.broker.protocol"))
+    return [(name, listening.protocols[name], key) for name, key in names]
+
+
+def _check_mechanism(security: ListenerSecurity, mechanism: str) -> None:
+    key = f"listener.name.{security.listener.lower()}.{_MECHANISMS}"
+    _check_known(key, mechanism)
+    if mechanism == PLAIN and security.callback_handler(mechanism) is not None:
+        raise ConfigError(
+            _HANDLER,
+            security.callback_handler(mechanism),
+            "kafkapy loads no Java classes; users of PLAIN stand in the JAAS line.",
+        )
+    if mechanism == PLAIN and not any(one.startswith("user_") for one in _options(security, PLAIN)):
+        raise ConfigError(
+            key, mechanism, f"{security.jaas_key(PLAIN)} names no user (user_NAME=...)."
+        )
+    if mechanism == OAUTHBEARER:
+        _check_oauth(security)
+    security.jaas(mechanism)
+
+
+def _check_oauth(security: ListenerSecurity) -> None:
+    if security.callback_handler(OAUTHBEARER) != UNSECURED_HANDLER:
+        raise ConfigError(
+            f"listener.name.{security.listener.lower()}.oauthbearer.{_HANDLER}",
+            security.callback_handler(OAUTHBEARER),
+            "kafkapy does not check signatures of tokens yet. To take tokens that nobody signed, "
+            f"which lets anybody be anybody, say {UNSECURED_HANDLER}.",
+        )
+
+
+def _check_login(security: ListenerSecurity, key: str, mechanism: str) -> None:
+    _check_known(key, mechanism)
+    options = _options(security, mechanism)
+    if mechanism == OAUTHBEARER:
+        if "unsecuredLoginStringClaim_sub" not in options:
+            raise ConfigError(
+                key, mechanism, "kafkapy fetches no tokens; nodes log in by PLAIN or SCRAM."
+            )
+    elif not options.get("username") or not options.get("password"):
+        raise ConfigError(
+            key, mechanism, f"{security.jaas_key(mechanism)} has no username and password."
+        )
+
+
+def _check_known(key: str, mechanism: str) -> None:
+    if mechanism not in _MODULES:
+        known = ", ".join(_MODULES)
+        why = "kafkapy does not offer GSSAPI (Kerberos)" if mechanism == "GSSAPI" else "unknown"
+        raise ConfigError(key, mechanism, f"{why}; it has {known}.")
+
+
+def _options(security: ListenerSecurity, mechanism: str) -> Mapping[str, str]:
+    jaas = security.jaas(mechanism)
+    if jaas is not None and jaas.module != _MODULES[mechanism]:
+        raise ConfigError(
+            security.jaas_key(mechanism),
+            "[hidden]",
+            f"its login module must be {_MODULES[mechanism]}.",
+        )
+    return {} if jaas is None else jaas.options

@@ -1,0 +1,37 @@
+"""Which way a connection's requests take, by what its listener speaks.
+
+PLAINTEXT, SSL             dispatch, which pays for nothing
+SASL_PLAINTEXT, SASL_SSL   a gate of its own (sasl_gate.py), then dispatch
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kafkapy.broker.config.security import ListenerSecurity, speaks_sasl
+from kafkapy.broker.requests.dispatch import dispatch
+from kafkapy.broker.requests.request import Answer, Call, Peer
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node.node import Node
+
+Dispatch = Callable[[memoryview, Peer], tuple[Call[Any], Answer]]
+
+
+def gate_of(node: "Node", listener: str) -> Callable[[Peer], Dispatch]:
+    """What makes the dispatch of each connection of this listener."""
+    security = ListenerSecurity(node.config, listener)
+    if not speaks_sasl(security.protocol):
+        shared: Dispatch = partial(dispatch, node)
+        return lambda peer: shared
+    from kafkapy.broker.security.sasl_gate import SaslGate
+
+    return lambda peer: SaslGate(node, security, peer).serve
+
+
+def first_frame_bytes(node: "Node", listener: str) -> int:
+    """How long a frame may be before its sender is known."""
+    security = ListenerSecurity(node.config, listener)
+    if speaks_sasl(security.protocol):
+        return security.max_receive_bytes
+    return node.config.socket_request_max_bytes
