@@ -81,6 +81,7 @@ class FetchRequestView(NamedTuple):
     topics: Sequence[FetchTopic]
     forgotten: Sequence[ForgottenTopic] = ()
     replica_epoch: int = -1
+    rack: str | None = None  # v11 on: who says it, if only "", may be sent to a follower
 
 
 def decode_fetch_request(version: int, body: memoryview | bytes) -> FetchRequestView:
@@ -128,15 +129,17 @@ def _flexible(version: int, body: memoryview | bytes) -> FetchRequestView | None
             return None
         position += 1
         topics.append((name, topic_id, rows))
-    rack = body[position + 1]
+    rack_length = body[position + 1]
+    end = position + rack_length + 1
     if (
         not topic_count
         or body[position] != _NOTHING_FORGOTTEN
-        or not 0 < rack < _SMALLEST_TWO_BYTE_LENGTH
-        or body[position + rack + 1 :] != b"\0"
+        or not 0 < rack_length < _SMALLEST_TWO_BYTE_LENGTH
+        or body[end:] != b"\0"
     ):
         return None
-    return FetchRequestView._make((*head, topics, (), _NO_EPOCH))
+    rack = "" if rack_length == 1 else utf_8_decode(body[position + 2 : end], "replace")[0]
+    return FetchRequestView._make((*head, topics, (), _NO_EPOCH, rack))
 
 
 def _legacy(version: int, body: memoryview | bytes) -> FetchRequestView | None:
@@ -176,13 +179,15 @@ def _legacy(version: int, body: memoryview | bytes) -> FetchRequestView | None:
             return None
         topics.append((name, None, rows))
     rest = body[position:]
+    rack = None
     if version >= 11:
         is_simple = len(rest) >= 6 and rest[:4] == bytes(4) and len(rest) == 6 + _INT16(rest, 4)[0]
+        rack = utf_8_decode(rest[6:], "replace")[0]
     else:
         is_simple = rest == bytes(4 if version >= 7 else 0)
     if topic_count < 0 or not is_simple:
         return None
-    return FetchRequestView._make((*head, topics, (), _NO_EPOCH))
+    return FetchRequestView._make((*head, topics, (), _NO_EPOCH, rack))
 
 
 def _view(version: int, request: Any) -> FetchRequestView:
@@ -215,6 +220,7 @@ def _view(version: int, request: Any) -> FetchRequestView:
         if version >= 7
         else (),
         request.replica_state.replica_epoch if version >= _FIRST_WITH_REPLICA_STATE else -1,
+        request.rack_id if version >= 11 else None,
     )
 
 

@@ -63,7 +63,7 @@ def as_told(version: int, name: str, topic_id: UUID) -> tuple[str | None, UUID |
     return (None, topic_id) if version >= 13 else (name, None)
 
 
-def expected(version: int, topics: Any, forgotten: Any = ()) -> FetchRequestView:
+def expected(version: int, topics: Any, forgotten: Any = (), rack: str = "") -> FetchRequestView:
     def row(index: int, leader: int, offset: int, last: int, start: int, most: int) -> Any:
         return (
             index,
@@ -80,6 +80,7 @@ def expected(version: int, topics: Any, forgotten: Any = ()) -> FetchRequestView
         *((77, 3) if version >= 7 else (0, -1)),
         [(*told(name, one), [row(*each) for each in rows]) for name, one, rows in topics],
         [(*told(name, one), tuple(indexes)) for name, one, indexes in forgotten],
+        rack=rack if version >= 11 else None,
     )  # fmt: skip
 
 
@@ -105,14 +106,15 @@ def without_generated_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("rack", ["", "räck", "r" * 126])
 def test_what_consumers_send_is_read_by_hand(version: int, topics: Any, rack: str) -> None:
     raw = memoryview(request(version, topics, rack=rack if version >= 11 else ""))
-    assert plain(decode_fetch_request(version, raw)) == expected(version, topics)
+    assert plain(decode_fetch_request(version, raw)) == expected(version, topics, rack=rack)
 
 
 @pytest.mark.parametrize("version", range(7, 19))
 def test_forgotten_topics(version: int) -> None:
     forgotten = [("gone", TOPIC_ID, [0, 5]), ("too", UUID(int=3), [1])]
-    raw = request(version, SIMPLE, rack="r" * (200 if version >= 11 else 0), forgotten=forgotten)
-    assert plain(decode_fetch_request(version, raw)) == expected(version, SIMPLE, forgotten)
+    rack = "r" * (200 if version >= 11 else 0)
+    raw = request(version, SIMPLE, rack=rack, forgotten=forgotten)
+    assert plain(decode_fetch_request(version, raw)) == expected(version, SIMPLE, forgotten, rack)
 
 
 @pytest.mark.parametrize("version", range(15, 19))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkapy.broker.config.key import Key, Section, Value
 from kafkapy.broker.config.listeners import Endpoint, parse_voters
 from kafkapy.broker.config.security import speaks_tls
+from kafkapy.broker.config.shared_values import RACK_AWARE_SELECTOR
 from kafkapy.broker.config.synonyms import base_name
 from kafkapy.broker.config.values import ConfigError, parse
 from kafkapy.core.data import dataclass
@@ -156,8 +157,10 @@ REFUSALS: Final = (
     ),
     Refusal(
         ("replica.selector.class",),
-        "kafkapy does not choose among replicas yet: consumers would all read from the leader.",
-        "Leave it out.",
+        "kafkapy loads no Java classes: consumers would all read from the leader.",
+        "Leave it out, or name Kafka's RackAwareReplicaSelector.",
+        only=f"another class than {RACK_AWARE_SELECTOR}",
+        refuses=lambda config, key, value: value not in (None, RACK_AWARE_SELECTOR),
     ),
     Refusal(
         ("transaction.two.phase.commit.enable",),

@@ -14,6 +14,9 @@ PER_BROKER: Final = Dynamic.PER_BROKER
 HIGH: Final = Importance.HIGH
 LOW: Final = Importance.LOW
 
+# The replica.selector.class that is known, by its name.
+RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
 # Why a key is accepted without being acted on, and why nobody misses what it would do. One that
 # somebody would rely on is no row with a reason here but is refused: refusals.py.
 BY_SIZE: Final = "kafkapy closes segments of the metadata log by their size."

@@ -5,12 +5,16 @@
     consumer, read_committed         last stable offset, with the aborted transactions below it
     replica                          log end
 
+Consumers may read from followers, up to what these know to be committed; with
+replica.selector.class the leader sends those that name a rack there (nearer_replicas.py).
+
 A refusal is a row of its own, not the end of the request.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kafkapy.broker.fetch.nearer_replicas import NearerReplicas
 from kafkapy.broker.fetch.sessions import Wanted
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
@@ -59,23 +63,35 @@ def read_partition(
     *,
     is_first: bool,
     heard_at: Instant | None = None,
+    nearer: NearerReplicas | None = None,
 ) -> Fetched:
     """`is_first`: no other partition gave anything yet, so this one may give a batch that is
-    larger than `max_bytes`. `heard_at`: a follower said just now how far it is."""
+    larger than `max_bytes`. `heard_at`: a follower said just now how far it is. `nearer`: where
+    the consumer would rather read."""
     if wanted.is_denied:
         return _refused(wanted, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     try:
         partition = node.partitions.hosted(wanted.topic, wanted.topic_id, wanted.index)
         try:
-            partition.check_leader(wanted.current_leader_epoch)
+            if request.rack is None or request.replica_id >= 0:
+                partition.check_leader(wanted.current_leader_epoch)
+            else:
+                partition.check_readable(wanted.current_leader_epoch)
         except Refused as refused:
             leader = None
             if refused.code in _LED_ELSEWHERE:
                 leader = (partition.leader, partition.leader_epoch)
             return _refused(wanted, refused.code, leader)
+        if nearer is not None:
+            replica = nearer.to_read(partition, wanted.fetch_offset)
+            if replica is not None:
+                return _sent_to(partition, wanted, replica)
         return _read(partition, request, wanted, max_bytes, is_first, heard_at)
     except Refused as refused:
-        return _refused(wanted, refused.code)
+        leader = None
+        if refused.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            leader = node.partitions.current_leader(wanted.topic, wanted.topic_id, wanted.index)
+        return _refused(wanted, refused.code, leader)
     except DiskFailed as failed:
         node.directory_failed(failed)
         return _refused(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
@@ -118,6 +134,16 @@ def _read(
     if is_committed_only and size:
         row.aborted_transactions = log.aborted_transactions(offset, upper)
     return Fetched(row, partition, slices, size)
+
+
+def _sent_to(partition: Partition, wanted: Wanted, replica: int) -> Fetched:
+    """Nothing is read here: another has it as well."""
+    log = partition.log
+    row = FetchedPartition(
+        wanted.index, 0, log.high_watermark, log.last_stable_offset, log.log_start_offset
+    )
+    row.preferred_read_replica = replica
+    return Fetched(row)
 
 
 def _divergence(partition: Partition, wanted: Wanted) -> tuple[int, int] | None:

@@ -1,14 +1,16 @@
 """Fetch, v4-18.
 
 v7 fetch sessions (KIP-227), v9 leader epochs, v11 rack, v12 diverging epochs, v13 topic
-ids, v15 replica state as a tag, v16 node endpoints, v18 high watermark of KRaft replicas.
+ids, v15 replica state as a tag, v16 leaders and their endpoints (KIP-951), v18 high watermark
+of KRaft replicas.
 
 A fetch that finds less than `min_bytes` is parked: it watches its partitions, and at the end
 of the turn (core/turn.py) in which one of them got more, those that did are read again.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from kafkapy.broker.fetch.nearer_replicas import nearer_replicas
 from kafkapy.broker.fetch.permission import ask_permission
 from kafkapy.broker.fetch.reading import Fetched, read_partition
 from kafkapy.broker.fetch.sessions import Fetching, Key, Wanted
@@ -18,11 +20,19 @@ from kafkapy.core.errors import Refused
 from kafkapy.core.limits import FETCH_ANSWER_BYTES
 from kafkapy.core.time import Instant
 from kafkapy.core.time import later as after
-from kafkapy.protocol.fetch_response import FetchedPartition, pack_fetch_response
+from kafkapy.protocol.fetch_response import (
+    FetchedPartition,
+    NodeEndpoint,
+    pack_fetch_response,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kafkapy.broker.requests.needs import Fetches
     from kafkapy.protocol.fetch_request import FetchRequestView
+
+_FIRST_WITH_LEADERS: Final = 16
 
 
 def handle(node: "Fetches", call: "Call[FetchRequestView]") -> Answer:
@@ -54,6 +64,7 @@ class _Fetch:
         "_max_bytes",
         "_min_bytes",
         "_missing_bytes",
+        "_nearer",
         "_node",
         "_outdated",
         "_read_bytes",
@@ -76,6 +87,11 @@ class _Fetch:
             self._max_bytes = min(self._max_bytes, max(FETCH_ANSWER_BYTES, request.min_bytes))
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         self._read_bytes = 0
+        self._nearer = (
+            nearer_replicas(node, call.peer.listener, request.rack, call.received)
+            if request.rack and request.replica_id < 0
+            else None
+        )
         # Nothing to read: nothing to wait for.
         self.has_enough = not self._wanted
         self._is_parked = self._is_woken = False
@@ -90,7 +106,13 @@ class _Fetch:
             wanted = self._wanted[at]
             max_bytes = min(self._max_bytes - size, wanted.max_bytes)
             one = fetched[at] = read_partition(
-                node, request, wanted, max_bytes, is_first=not size, heard_at=heard_at
+                node,
+                request,
+                wanted,
+                max_bytes,
+                is_first=not size,
+                heard_at=heard_at,
+                nearer=self._nearer,
             )
             size += one.size
             if one.partition is None:
@@ -172,9 +194,15 @@ class _Fetch:
         topics: dict[Any, tuple[Any, Any, list[FetchedPartition]]] = {}
         served: list[Key] = []
         is_full = self._fetching.is_full
+        leaders: set[int] = set()
         for at, wanted in enumerate(self._wanted):
             row = self._fetched[at].row
             name = wanted.topic if wanted.topic_id is None else wanted.topic_id
+            if row.current_leader is not None:
+                if self._call.version >= _FIRST_WITH_LEADERS:
+                    leaders.add(row.current_leader[0])
+                else:
+                    row.current_leader = None
             if row.slices:
                 served.append((name, wanted.index))
             if is_full or _is_news(wanted, row):
@@ -185,7 +213,12 @@ class _Fetch:
             wanted.told_high_watermark = row.high_watermark
             wanted.told_log_start_offset = row.log_start_offset
         self._fetching.rotate(served)
-        return _packed(self._call, list(topics.values()), session_id=self._fetching.session_id)
+        return _packed(
+            self._call,
+            list(topics.values()),
+            session_id=self._fetching.session_id,
+            node_endpoints=self._node.cluster.endpoints_of(leaders, self._call.peer.listener),
+        )
 
 
 def _is_news(wanted: Wanted, row: FetchedPartition) -> bool:
@@ -200,7 +233,12 @@ def _is_news(wanted: Wanted, row: FetchedPartition) -> bool:
 
 
 def _packed(
-    call: "Call[FetchRequestView]", topics: list[Any], *, error_code: int = 0, session_id: int = 0
+    call: "Call[FetchRequestView]",
+    topics: list[Any],
+    *,
+    error_code: int = 0,
+    session_id: int = 0,
+    node_endpoints: "Sequence[NodeEndpoint]" = (),
 ) -> Encoded:
     parts = pack_fetch_response(
         call.version,
@@ -209,6 +247,6 @@ def _packed(
         session_id=session_id,
         throttle_time_ms=0,
         topics=topics,
-        node_endpoints=(),
+        node_endpoints=node_endpoints,
     )
     return Encoded(parts)

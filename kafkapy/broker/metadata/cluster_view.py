@@ -1,12 +1,15 @@
 """The cluster as clients of this node are told about it: brokers, controllers, replicas."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.registrations import BrokerRegistration
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.kraft.uuids import LOST
+
+# Node id, host, port, rack.
+NodeEndpoint = tuple[int, str, int, str | None]
 
 
 class NodeAddress(NamedTuple):
@@ -38,6 +41,21 @@ class ClusterView:
             for endpoint in broker.endpoints
             if endpoint.name == listener
         ]
+
+    def endpoints_of(self, node_ids: Collection[int], listener: str) -> list[NodeEndpoint]:
+        """Of those brokers that are alive: hints where to go instead (KIP-951)."""
+        if not node_ids:
+            return []
+        wanted = set(node_ids)
+        return [
+            (one.node_id, one.host, one.port, one.rack)
+            for one in self.brokers(listener)
+            if one.node_id in wanted
+        ]
+
+    def racks(self, listener: str) -> dict[int, str | None]:
+        """Of the brokers that are alive and reached there."""
+        return {one.node_id: one.rack for one in self.brokers(listener)}
 
     def controllers(self, listener: str) -> list[NodeAddress]:
         return [

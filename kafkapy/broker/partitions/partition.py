@@ -194,6 +194,7 @@ class Partition:
     def retire(self) -> None:
         """The topic was deleted, or this node is no replica any more."""
         self.leader = NO_NODE
+        self.replicas = ()
         self._leave_followers()
         self._changed()
         self._fail_acks(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -211,6 +212,14 @@ class Partition:
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR)
         self.check_epoch(current_leader_epoch)
         if self.leader != self._node_id:
+            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def check_readable(self, current_leader_epoch: int) -> None:
+        """Refuse unless a consumer in that epoch may read here, of a follower too (KIP-392)."""
+        if self._offline:
+            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR)
+        self.check_epoch(current_leader_epoch)
+        if self._node_id not in self.replicas:
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def check_epoch(self, current_leader_epoch: int) -> None:

@@ -18,7 +18,11 @@ from kafkapy.core.time import later as after
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.log.append import AppendInfo, NotOneBatch, RecordsRefused
 from kafkapy.protocol.batch import CODEC_MASK, BatchHeader, Codec
-from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
+from kafkapy.protocol.produce_response import (
+    NodeEndpoint,
+    ProducedPartition,
+    pack_produce_response,
+)
 
 if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import Appends
@@ -46,6 +50,7 @@ _START_UNTOLD: Final = frozenset(
         ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
     }
 )
+_Topic = tuple[str | None, UUID | None, list[ProducedPartition]]
 
 
 class Appending:
@@ -56,6 +61,7 @@ class Appending:
         "_call",
         "_is_denied",
         "_later",
+        "_leaders",
         "_node",
         "_now",
         "_rows",
@@ -64,7 +70,7 @@ class Appending:
     )
 
     def __init__(self, node: "Appends", call: "Call[ProduceRequestView]", now: Instant) -> None:
-        self._topics: list[tuple[str | None, UUID | None, list[ProducedPartition]]] = []
+        self._topics: list[_Topic] = []
         self._rows: list[ProducedPartition] = []
         self._node = node
         self._call = call
@@ -73,6 +79,7 @@ class Appending:
         self._later: Later | None = None
         self._timer: Any = None
         self._acks: dict[int, tuple[Partition, Any]] = {}
+        self._leaders: set[int] = set()  # where some of it belongs instead
 
     def begin_topic(self, name: str | None, topic_id: UUID | None) -> None:
         """What comes now is of that topic."""
@@ -141,7 +148,7 @@ class Appending:
             return
         when = partition.when_committed if self._call.body.acks == ALL else partition.when_durable
         ticket = len(self._acks)
-        then = partial(self._acknowledged, ticket, rows, len(rows) - 1)
+        then = partial(self._acknowledged, ticket, self._topics[-1], len(rows) - 1)
         self._acks[ticket] = (partition, then)
         when(info.last_offset + 1, then)
 
@@ -162,34 +169,44 @@ class Appending:
         if isinstance(failed, RecordsRefused):
             rows.append(refused_row(index, code, start, failed.record_errors, failed.message))
         else:
-            rows.append(refused_row(index, code, start, leader=self._leader_hint(index, code)))
+            leader = self._leader_hint(self._topics[-1], index, code)
+            rows.append(refused_row(index, code, start, leader=leader))
 
-    def _leader_hint(self, index: int, code: ErrorCode) -> tuple[int, int] | None:
+    def _leader_hint(self, topic: _Topic, index: int, code: ErrorCode) -> tuple[int, int] | None:
         """v10+ (KIP-951): whoever asked the wrong node is told the right one."""
         if code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
             return None
-        name, topic_id, _ = self._topics[-1]
-        return self._node.partitions.current_leader(name, topic_id, index)
+        leader = self._node.partitions.current_leader(topic[0], topic[1], index)
+        if leader is not None:
+            self._leaders.add(leader[0])
+        return leader
 
-    def _acknowledged(
-        self, ticket: int, rows: list[ProducedPartition], at: int, code: ErrorCode
-    ) -> None:
+    def _acknowledged(self, ticket: int, topic: _Topic, at: int, code: ErrorCode) -> None:
         if self._acks.pop(ticket, None) is None:
             return
         if code:
-            rows[at] = rows[at]._replace(error_code=code, base_offset=-1)
+            rows = topic[2]
+            leader = self._leader_hint(topic, rows[at].index, code)
+            rows[at] = rows[at]._replace(error_code=code, base_offset=-1, current_leader=leader)
         if not self._acks and self._later is not None:
             self._timer.cancel()
-            self._later.resolve(answer_of(self._call, self._topics))
+            self._later.resolve(self._answer_now())
 
     def answer(self) -> Answer:
         """Once all partitions had their turn."""
         if not self._acks:
-            return answer_of(self._call, self._topics)
+            return self._answer_now()
         self._later = Later()
         deadline = after(self._call.received, self._call.body.timeout_ms)
         self._timer = self._node.clock.call_at(deadline, self._time_is_up)
         return self._later
+
+    def _answer_now(self) -> Resolved:
+        endpoints: Sequence[NodeEndpoint] = ()
+        if self._leaders:
+            listener = self._call.peer.listener
+            endpoints = self._node.cluster.endpoints_of(self._leaders, listener)
+        return answer_of(self._call, self._topics, endpoints)
 
     def _time_is_up(self) -> None:
         """What is not acknowledged by now times out; the records stay in the log."""
@@ -220,6 +237,7 @@ def may_use(node: "Appends", peer: Peer, transactional_id: str) -> bool:
 def answer_of(
     call: "Call[ProduceRequestView]",
     topics: Sequence[tuple[str | None, UUID | None, Sequence[ProducedPartition]]],
+    node_endpoints: Sequence[NodeEndpoint] = (),
 ) -> Resolved:
     if call.body.acks == NONE:
         failed = [row for _, _, rows in topics for row in rows if row.error_code]
@@ -228,7 +246,10 @@ def answer_of(
             code = ErrorCode(failed[0].error_code).name
             return Hangup(f"Produce with acks=0 failed with {code} and has no response to say so")
         return None
-    return Encoded((pack_produce_response(call.version, call.correlation_id, topics),))
+    frame = pack_produce_response(
+        call.version, call.correlation_id, topics, node_endpoints=node_endpoints
+    )
+    return Encoded((frame,))
 
 
 def refused_row(

@@ -144,7 +144,7 @@ class Reads(HasPartitions, HearsOfDisks, Protocol):
     """Partitions, and where to say that one could not be read."""
 
 
-class Fetches(Reads, HasAuthorizer, HasClock, HasConfig, HasImage, Protocol):
+class Fetches(Reads, HasAuthorizer, HasClock, HasCluster, HasConfig, HasImage, Protocol):
     @property
     def fetch_sessions(self) -> FetchSessions: ...
 
@@ -152,8 +152,8 @@ class Fetches(Reads, HasAuthorizer, HasClock, HasConfig, HasImage, Protocol):
     def turn(self) -> Turn: ...
 
 
-class Appends(Reads, HasAuthorizer, HasClock, HasImage, Protocol):
-    """Partitions to append to, the time, and who may write where."""
+class Appends(Reads, HasAuthorizer, HasClock, HasCluster, HasImage, Protocol):
+    """Partitions to append to, the time, who may write where, and who else there is."""
 
 
 class Produces(Appends, HasVerification, Protocol):

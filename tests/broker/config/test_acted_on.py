@@ -120,7 +120,6 @@ _PROMISES = {
     "remote.log.storage.system.enable": "true",
     "remote.storage.enable": "true",
     "replica.alter.log.dirs.io.max.bytes.per.second": "1000",
-    "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
     "transaction.two.phase.commit.enable": "true",
 }
 _PLAIN = "PLAINTEXT://:9092"
@@ -220,6 +219,7 @@ def test_a_promise_is_refused_of_a_topic_but_one_that_it_came_with_stays(name: s
             "process.roles: .* Say broker,contr",
         ),
         ({"controller_quorum_voters": "1@a:9093,2@b:9093,3@c:9093"}, "voters: .* for ever"),
+        ({"replica_selector_class": "a.Selector"}, "selector.class: .* RackAwareReplicaSelector"),
         ({"listener_name_plaintext_max_connection_creation_rate": "5"}, "does not keep this"),
     ],
 )  # fmt: skip
