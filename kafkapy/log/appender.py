@@ -12,14 +12,14 @@ The commit begins with the one write that may fail, and leaves everything as it 
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Bytes
 from kafkapy.core.time import Instant
 from kafkapy.log.append import NO_TIMESTAMP, AppendInfo, Origin
-from kafkapy.log.config import FOREVER_MS
+from kafkapy.log.config import FOREVER_MS, LogConfig
 from kafkapy.log.flushing import Flushing
 from kafkapy.log.history import History
 from kafkapy.log.leader_epochs import LeaderEpochs
@@ -32,10 +32,11 @@ from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.transaction_index import AbortedTransaction
 from kafkapy.log.storage import Storage
 from kafkapy.log.validation import accept_from_leader, validate
-from kafkapy.protocol.batch import LOG_OVERHEAD, STAMP_SIZE, BatchHeader, stamp_of
+from kafkapy.protocol.batch import LOG_OVERHEAD, STAMP_SIZE, BatchHeader, pack_stamp
 from kafkapy.protocol.control_records import read_marker
 
 _CLIENT: Final = Origin.CLIENT
+_NEVER: Final = -1
 _new_tuple: Final = tuple.__new__
 
 
@@ -43,13 +44,19 @@ class Appender:
     """Of one log."""
 
     __slots__ = (
+        "_after_max_ms",
+        "_config",
         "_epochs",
+        "_flush_ms",
         "_flushing",
         "_history",
-        "_knows_plain",
+        "_index_interval_bytes",
         "_offsets",
+        "_plain_bytes",
+        "_positions",
         "_producers",
         "_room",
+        "_segments",
         "_storage",
     )
 
@@ -57,6 +64,8 @@ class Appender:
         self, storage: Storage, offsets: Offsets, history: History, flushing: Flushing
     ) -> None:
         self._storage = storage
+        self._segments = storage.segments
+        self._positions = storage.positions
         self._offsets = offsets
         self._history = history
         self._flushing = flushing
@@ -64,12 +73,20 @@ class Appender:
         self._epochs: LeaderEpochs | None = None
         self._producers: ProducerStates | None = None
         self._room = NO_ROOM
-        self._knows_plain = False
-        self.configured()
+        self._config: LogConfig = storage.config
+        self._plain_bytes = self._after_max_ms = self._index_interval_bytes = self._flush_ms = 0
+        self.configured(storage.config)
 
-    def configured(self) -> None:
-        """The log has (other) settings."""
-        self._knows_plain = self._storage.config.asks_nothing_of_records
+    def configured(self, config: LogConfig) -> None:
+        """The log has these settings now. What each batch asks for is looked up once."""
+        self._config = config
+        self._room = NO_ROOM
+        # The longest batch that `plain_batch` may judge.
+        most = min(config.max_message_bytes, config.segment_bytes)
+        self._plain_bytes = most if config.asks_nothing_of_records else 0
+        self._after_max_ms = config.message_timestamp_after_max_ms
+        self._index_interval_bytes = config.index_interval_bytes
+        self._flush_ms = _NEVER if config.flush_ms == FOREVER_MS else config.flush_ms
 
     def append_as_leader(
         self,
@@ -79,18 +96,19 @@ class Appender:
         transaction_version: int,
         guard: VerificationGuard | None,
         now: Instant,
-        first: BatchHeader | None,
     ) -> AppendInfo:
-        config, offsets = self._storage.config, self._offsets
-        base_offset = offsets.log_end
+        config, offsets = self._config, self._offsets
+        base_offset, size = offsets.log_end, len(records)
         plain = None
-        if first is not None and self._knows_plain and origin is _CLIENT:
-            plain = stamp_if_plain(records, first, config, now, base_offset, leader_epoch)
+        if origin is _CLIENT and size <= self._plain_bytes:
+            newest = now + self._after_max_ms
+            plain = stamp_if_plain(records, newest, base_offset, leader_epoch)
         parts: Sequence[Bytes]
         headers: Sequence[BatchHeader]
         if plain is not None:
-            parts, headers = (stamp_of(plain), records[STAMP_SIZE:]), (plain,)
-            size, log_append_time_ms = len(records), NO_TIMESTAMP
+            stamp = pack_stamp(base_offset, size - LOG_OVERHEAD, leader_epoch)
+            parts, headers = (stamp, records[STAMP_SIZE:]), (plain,)
+            log_append_time_ms = NO_TIMESTAMP
         else:
             parts, headers, size, log_append_time_ms = validate(
                 records,
@@ -99,27 +117,22 @@ class Appender:
                 now=now,
                 base_offset=base_offset,
                 leader_epoch=leader_epoch,
-                first=first,
             )
-        if size > config.segment_bytes:
-            raise Refused(
-                ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"{size} bytes of records where segment.bytes is {config.segment_bytes}",
-            )
-        at = 0
-        for header in headers:
-            if header.producer_id >= 0:
-                batch = parts[at : at + 2]
-                duplicate = self._check_producer(header, batch, origin, transaction_version, guard)
-                if duplicate is not None:
-                    return AppendInfo(
-                        duplicate.first_offset,
-                        duplicate.last_offset,
-                        duplicate.timestamp,
-                        offsets.log_start,
-                        True,
-                    )
-            at += 2
+            if size > config.segment_bytes:
+                raise Refused(
+                    ErrorCode.RECORD_LIST_TOO_LARGE,
+                    f"{size} bytes of records where segment.bytes is {config.segment_bytes}",
+                )
+        if headers[0].producer_id >= 0 or len(headers) > 1:
+            duplicate = self._check_producers(headers, parts, origin, transaction_version, guard)
+            if duplicate is not None:
+                return AppendInfo(
+                    duplicate.first_offset,
+                    duplicate.last_offset,
+                    duplicate.timestamp,
+                    offsets.log_start,
+                    True,
+                )
         next_offset = self._commit(parts, headers, size, now)
         fields = (base_offset, next_offset - 1, log_append_time_ms, offsets.log_start, False)
         info: AppendInfo = _new_tuple(AppendInfo, fields)
@@ -138,19 +151,33 @@ class Appender:
         info: AppendInfo = _new_tuple(AppendInfo, fields)
         return info
 
-    def _check_producer(
+    def _check_producers(
         self,
-        header: BatchHeader,
-        batch: Sequence[Bytes],
+        headers: Sequence[BatchHeader],
+        parts: Sequence[Bytes],
         origin: Origin,
         transaction_version: int,
         guard: VerificationGuard | None,
     ) -> BatchMetadata | None:
+        """Refused, or which batch the log has already."""
         producers = self._history.producers
-        marker = read_marker(b"".join(batch)) if header.is_control else None
-        return producers.check(
-            header, origin, marker=marker, transaction_version=transaction_version, guard=guard
-        )
+        at = 0
+        for header in headers:
+            if header.producer_id >= 0:
+                marker = None
+                if header.is_control:
+                    marker = read_marker(b"".join(parts[at : at + 2]))
+                duplicate = producers.check(
+                    header,
+                    origin,
+                    marker=marker,
+                    transaction_version=transaction_version,
+                    guard=guard,
+                )
+                if duplicate is not None:
+                    return duplicate
+            at += 2
+        return None
 
     def _commit(
         self, parts: Sequence[Bytes], headers: Sequence[BatchHeader], size: int, now: Instant
@@ -158,46 +185,52 @@ class Appender:
         """The log's new end."""
         storage = self._storage
         assert not storage.is_closed, storage.directory
-        config = storage.config
         producers, epochs = self._producers, self._epochs
         if producers is None or epochs is None:
             producers = self._producers = self._history.producers
             epochs = self._epochs = self._history.epochs
-        segment = storage.segments.active
+        segment = self._segments.active
         position = segment.size
-        last: tuple[Any, ...] = headers[-1]
-        base_offset, _, leader_epoch, _, _, _, delta, _, newest, producer_id, _, _, _ = last
-        next_offset: int = base_offset + delta + 1
+        last = headers[-1]
+        base_offset = last.base_offset
+        next_offset = base_offset + last.last_offset_delta + 1
+        newest = last.max_timestamp
+        is_more = last.producer_id >= 0
         if len(headers) > 1:
+            is_more = True
             base_offset = headers[0].base_offset
             newest = max([header.max_timestamp for header in headers])
         # A cache of `should_roll`: see log/segments/rolling.py.
         room = self._room
         if (
             room.segment is not segment
-            or room.config is not config
             or position + size > room.size
             or next_offset > room.last_offset
             or newest > room.timestamp
         ):
             segment = self._segment_for(headers, size, now)
             position = segment.size
-        segment.append(parts, headers, config.index_interval_bytes)
-        storage.positions.remember(base_offset, position)
+        segment.append(parts, headers, self._index_interval_bytes)
+        self._positions.remember(base_offset, position)
         self._offsets.log_end = producers.end_offset = next_offset
-        if producer_id >= 0 or leader_epoch > epochs.latest or len(headers) > 1:
-            for header in headers:
-                if header.leader_epoch > epochs.latest:
-                    epochs.assign(header.leader_epoch, header.base_offset)
-                if header.producer_id >= 0:
-                    _fold(producers, segment, header, position)
-                position += header.length + LOG_OVERHEAD
-        if config.flush_ms != FOREVER_MS:
-            self._flushing.flush_within(config.flush_ms)
+        if is_more or last.leader_epoch > epochs.latest:
+            self._learn(headers, segment, position)
+        if self._flush_ms != _NEVER:
+            self._flushing.flush_within(self._flush_ms)
         return next_offset
 
+    def _learn(self, headers: Sequence[BatchHeader], segment: Segment, position: int) -> None:
+        """What batches that are in the log now, from `position` on, say of epochs and producers."""
+        history = self._history
+        for header in headers:
+            if header.leader_epoch > history.epochs.latest:
+                history.epochs.assign(header.leader_epoch, header.base_offset)
+            if header.producer_id >= 0:
+                _fold(history.producers, segment, header, position)
+            position += header.length + LOG_OVERHEAD
+
     def _segment_for(self, headers: Sequence[BatchHeader], size: int, now: Instant) -> Segment:
-        segment, config = self._storage.segments.active, self._storage.config
+        segment, config = self._segments.active, self._config
         if should_roll(segment, config, headers, size, now):
             return self._flushing.roll(headers[0].base_offset, now)
         self._room = room_in(segment, config)

@@ -44,7 +44,7 @@ from kafkapy.log.segments.segments import Segments
 from kafkapy.log.segments.transaction_index import collect_aborted
 from kafkapy.log.storage import Storage
 from kafkapy.log.trimming import Trimming
-from kafkapy.protocol.batch import BatchHeader, batches, crc_is_valid
+from kafkapy.protocol.batch import batches, crc_is_valid
 
 __all__ = ["LogRead", "PartitionLog", "Recovered"]
 
@@ -163,7 +163,7 @@ class PartitionLog:
     @config.setter
     def config(self, config: LogConfig) -> None:
         self._storage.config = config
-        self._appender.configured()
+        self._appender.configured(config)
 
     @property
     def size(self) -> int:
@@ -233,19 +233,17 @@ class PartitionLog:
         transaction_version: int = 0,
         guard: VerificationGuard | None = None,
         now: Instant | None = None,
-        first: BatchHeader | None = None,
     ) -> AppendInfo:
         """Check, stamp and append; Refused or DiskFailed: nothing was appended.
 
         A retry of a batch that is here already answers that batch and appends nothing.
         `guard` is of `producers.begin_verification`; `transaction_version` says by which
-        rules a marker's epoch is judged. `now` and `first`, the header of the first batch,
-        are for who knows them already.
+        rules a marker's epoch is judged. `now` is for who has looked already.
         """
         if now is None:
             now = self._storage.clock.wall()
         return self._appender.append_as_leader(
-            records, leader_epoch, origin, transaction_version, guard, now, first
+            records, leader_epoch, origin, transaction_version, guard, now
         )
 
     def append_as_follower(self, records: memoryview, *, now: Instant | None = None) -> AppendInfo:

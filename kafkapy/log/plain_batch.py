@@ -9,43 +9,54 @@ front. Whatever else it is, `validation` says: nothing is refused here, and what
 Only for topics with `LogConfig.asks_nothing_of_records`.
 """
 
-from typing import Any
+from typing import Final
 
 from crc32c import crc32c
 
-from kafkapy.core.time import Instant
-from kafkapy.log.config import LogConfig
 from kafkapy.protocol.batch import (
     CRC_START,
     HEADER_SIZE,
     LOG_OVERHEAD,
+    MAGIC,
     TRANSACTIONAL_BIT,
     BatchHeader,
-    stamped,
+    fields_at,
 )
 from kafkapy.protocol.compression import FIRST_BYTES
 from kafkapy.protocol.records import SMALLEST_RECORD
 
+_new_tuple: Final = tuple.__new__
+
 
 def stamp_if_plain(
-    batch: memoryview,
-    header: BatchHeader,
-    config: LogConfig,
-    now: Instant,
-    base_offset: int,
-    leader_epoch: int,
+    batch: memoryview, max_timestamp: int, base_offset: int, leader_epoch: int
 ) -> BatchHeader | None:
     """Its header as it will stand in the log; None if it is not of the plain kind."""
-    fields: tuple[Any, ...] = header
-    first, length, _, _, crc, attributes, last, _, newest, producer, _, sequence, count = fields
     size = len(batch)
+    if size <= HEADER_SIZE:
+        return None
+    (
+        first,
+        length,
+        _,
+        magic,
+        crc,
+        attributes,
+        last,
+        oldest,
+        newest,
+        producer,
+        epoch,
+        sequence,
+        count,
+    ) = fields_at(batch)
     if (
         first
         or length != size - LOG_OVERHEAD
-        or size > config.max_message_bytes
+        or magic != MAGIC
         or count <= 0
         or last != count - 1
-        or newest - now > config.message_timestamp_after_max_ms
+        or newest > max_timestamp
         or (sequence < 0 and producer >= 0)
     ):
         return None
@@ -58,13 +69,28 @@ def stamp_if_plain(
             return None
     else:
         mark = FIRST_BYTES.get(codec)
-        if mark is None or size == HEADER_SIZE:
-            return None
-        if batch[HEADER_SIZE : HEADER_SIZE + len(mark)] != mark:
+        if mark is None or batch[HEADER_SIZE : HEADER_SIZE + len(mark)] != mark:
             return None
     if crc32c(batch[CRC_START:]) != crc:
         return None
-    return stamped(header, base_offset, leader_epoch)
+    # As `stamped` makes it, without making the header that came.
+    fields = (
+        base_offset,
+        length,
+        leader_epoch,
+        magic,
+        crc,
+        attributes,
+        last,
+        oldest,
+        newest,
+        producer,
+        epoch,
+        sequence,
+        count,
+    )
+    header: BatchHeader = _new_tuple(BatchHeader, fields)
+    return header
 
 
 def _first_record_fits(batch: memoryview, size: int, count: int) -> bool:

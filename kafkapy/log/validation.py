@@ -68,20 +68,17 @@ def validate(
     now: Instant,
     base_offset: int,
     leader_epoch: int,
-    first: BatchHeader | None = None,
 ) -> Accepted:
     """Judge what a leader was given and stamp it; Refused or RecordsRefused otherwise.
 
-    A client sends exactly one batch, everyone else one or more. `first` is the header of the
-    first one, where it has been read.
+    A client sends exactly one batch, everyone else one or more.
     """
     check = _Check(config, origin, now, leader_epoch)
     parts: list[Bytes] = []
     headers: list[BatchHeader] = []
     position, end, size = 0, len(records), 0
     while end - position >= HEADER_SIZE:
-        header = first or _header(records, position)
-        first = None
+        header = _header(records, position)
         if header.size > end - position:
             break
         if origin is Origin.CLIENT:

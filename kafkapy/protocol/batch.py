@@ -26,6 +26,7 @@ from kafkapy.protocol.compression import Codec, compress, decompress
 from kafkapy.protocol.records import Headers, Key, NewRecord, Record, encode, walk, walk_keys
 
 __all__ = [
+    "ATTRIBUTES_AT",
     "CONTROL_BIT",
     "CRC_START",
     "DELETE_HORIZON_BIT",
@@ -48,11 +49,13 @@ __all__ = [
     "check_framing",
     "crc_is_valid",
     "extent_at",
+    "fields_at",
+    "first_attributes",
     "keys",
     "pack_batch",
     "pack_header",
+    "pack_stamp",
     "payload",
-    "read_first",
     "read_header",
     "records",
     "stamp",
@@ -74,18 +77,22 @@ MAX_SEQUENCE: Final = 2**31 - 1
 STAMP_SIZE: Final = 16
 # What the CRC covers begins here.
 CRC_START: Final = 21
+ATTRIBUTES_AT: Final = 22  # the byte of them that has them all
 _CODECS: Final = tuple(Codec)
 _HEADER: Final = Struct(">qiibIhiqqqhii")
-_unpack: Final = _HEADER.unpack_from
+# `fields_at(data, position)`: those of BatchHeader, for who looks before making one.
+fields_at: Final = _HEADER.unpack_from
 _COVERED: Final = Struct(">hiqqqhii")  # the part of the header that the CRC covers
 _STAMP_OFFSET: Final = Struct(">q")
 _STAMP_EPOCH: Final = Struct(">i")
-_STAMP: Final = Struct(">qii").pack
+# `pack_stamp(base offset, length, leader epoch)`: the first STAMP_SIZE bytes.
+pack_stamp: Final = Struct(">qii").pack
 _EXTENT: Final = Struct(">qi11xi")
 EXTENT_SIZE: Final = _EXTENT.size
 # `extent_at(data, position)`: (base offset, length, last offset delta) of a batch, for scans.
 extent_at: Final = _EXTENT.unpack_from
 _FRAMING: Final = Struct(">8xi4xB")  # length and magic, in every format there was
+_first_fields: Final = Struct(">8xi4xB4xh").unpack_from  # and attributes, in this one
 # The shortest message there ever was took 14 bytes behind its length.
 _SHORTEST_LENGTH: Final = 14
 _new_tuple: Final = tuple.__new__
@@ -165,7 +172,7 @@ def read_header(data: Bytes, position: int = 0) -> BatchHeader:
     if len(data) - position < HEADER_SIZE:
         raise Corrupt(f"{len(data) - position} bytes are too few for a batch header")
     # As `BatchHeader(...)`, in a third of the time.
-    header: BatchHeader = _new_tuple(BatchHeader, _unpack(data, position))
+    header: BatchHeader = _new_tuple(BatchHeader, fields_at(data, position))
     if header.magic != MAGIC:
         if header.magic in (0, 1):
             raise UnsupportedMagic(f"message format {header.magic}")
@@ -175,14 +182,14 @@ def read_header(data: Bytes, position: int = 0) -> BatchHeader:
     return header
 
 
-def read_first(records: Bytes) -> BatchHeader | None:
-    """The header of what should be one batch or more. None: there is none of this format;
-    Corrupt: nor can it be one of another."""
+def first_attributes(records: Bytes) -> int | None:
+    """Those of the first batch of what should be one or more. None: there is none of this
+    format; Corrupt: nor can it be one of another."""
     if len(records) >= HEADER_SIZE:
-        fields = _unpack(records)
-        if fields[3] == MAGIC and fields[1] >= HEADER_SIZE - LOG_OVERHEAD:
-            header: BatchHeader = _new_tuple(BatchHeader, fields)
-            return header
+        attributes: int
+        length, magic, attributes = _first_fields(records)
+        if magic == MAGIC and length >= HEADER_SIZE - LOG_OVERHEAD:
+            return attributes
     check_framing(records)
     return None
 
@@ -235,7 +242,7 @@ def stamped(header: BatchHeader, base_offset: int, leader_epoch: int) -> BatchHe
 
 def stamp_of(header: BatchHeader) -> bytes:
     """The bytes that replace a batch's first STAMP_SIZE."""
-    return _STAMP(header.base_offset, header.length, header.leader_epoch)
+    return pack_stamp(header.base_offset, header.length, header.leader_epoch)
 
 
 def payload(batch: Bytes, header: BatchHeader) -> bytes:

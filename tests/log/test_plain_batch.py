@@ -1,12 +1,13 @@
 """The plain way takes what the long way takes, with the same bytes, and nothing else."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kafkapy.core.errors import Corrupt, Refused
+from kafkapy.core.errors import Refused
 from kafkapy.core.time import Instant
 from kafkapy.log.append import Origin
 from kafkapy.log.config import LogConfig
@@ -18,10 +19,10 @@ from kafkapy.protocol.batch import (
     NewRecord,
     build_batch,
     pack_batch,
-    read_first,
     stamp_of,
 )
 from kafkapy.protocol.control_records import build_marker
+from tests.log.support import Home
 
 NOW = Instant(1_700_000_000_000)
 HOUR = 3_600_000
@@ -30,13 +31,8 @@ DEFAULTS = LogConfig()
 
 def plain(data: bytes, config: LogConfig = DEFAULTS) -> tuple[Any, bytes] | None:
     view = memoryview(data).toreadonly()
-    try:
-        first = read_first(view)
-    except Corrupt:
-        return None
-    if first is None:
-        return None
-    header = stamp_if_plain(view, first, config, NOW, 77, 3)
+    newest = NOW + config.message_timestamp_after_max_ms
+    header = stamp_if_plain(view, newest, 77, 3)
     return None if header is None else (header, stamp_of(header) + data[STAMP_SIZE:])
 
 
@@ -161,10 +157,25 @@ def test_whatever_is_in_a_batch_the_plain_way_agrees_with_the_long_one(
     assert taken is None or taken == long_way(data)
 
 
-def test_a_batch_above_the_limit_is_not_plain() -> None:
-    data = one()
-    assert plain(data, LogConfig(max_message_bytes=len(data))) is not None
-    assert plain(data, LogConfig(max_message_bytes=len(data) - 1)) is None
+def batches_up_to(size: int) -> LogConfig:
+    return LogConfig(max_message_bytes=size)
+
+
+def segments_up_to(size: int) -> LogConfig:
+    return LogConfig(segment_bytes=size)
+
+
+@pytest.mark.parametrize("limited_to", [batches_up_to, segments_up_to])
+def test_a_batch_above_a_limit_is_refused_as_soon_as_there_is_that_limit(
+    limited_to: Callable[[int], LogConfig],
+) -> None:
+    data = memoryview(one())
+    log = Home().open(limited_to(len(data)))
+    log.append_as_leader(data, leader_epoch=0, now=NOW)
+    log.config = limited_to(len(data) - 1)
+    with pytest.raises(Refused):
+        log.append_as_leader(data, leader_epoch=0, now=NOW)
+    assert log.log_end_offset == 1
 
 
 @pytest.mark.parametrize(

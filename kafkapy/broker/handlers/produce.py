@@ -20,7 +20,7 @@ from kafkapy.broker.produce.appending import (
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.transactions.verification import ToAppend, Verified, mode_of_produce
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
-from kafkapy.protocol.batch import BatchHeader, read_first
+from kafkapy.protocol.batch import TRANSACTIONAL_BIT, first_attributes, read_header
 from kafkapy.protocol.produce_request import ProduceRequestView
 
 if TYPE_CHECKING:
@@ -28,48 +28,49 @@ if TYPE_CHECKING:
 
     from kafkapy.broker.requests.needs import Produces
 
-# What has been read of each partition's records, in the order of the request.
-Firsts = list[BatchHeader | None]
+# What is known of each partition's records, in the order of the request: the attributes of their
+# first batch, if there is one.
+Attributes = list[int | None]
 
 
 def handle(node: "Produces", call: "Call[ProduceRequestView]") -> Answer:
     request: ProduceRequestView = call.body
     try:
-        firsts, is_transactional = _read_all(request)
+        attributes, is_transactional = _look_at_all(request)
     except Corrupt as corrupt:
         return _refuse_all(call, ErrorCode.CORRUPT_MESSAGE, str(corrupt))
     if request.acks not in (ALL, NONE, 1):
         return _refuse_all(call, ErrorCode.INVALID_REQUIRED_ACKS)
     if is_transactional:
-        return _Transactional(node, call).handle(firsts)
+        return _Transactional(node, call).handle(attributes)
     appending = Appending(node, call, node.clock.wall())
     at = 0
     for name, topic_id, partitions in request.topics:
         appending.begin_topic(name, topic_id)
         for index, records in partitions:
-            appending.append(index, records, firsts[at], None)
+            appending.append(index, records, attributes[at], None)
             at += 1
     return appending.answer()
 
 
-def _read_all(request: ProduceRequestView) -> tuple[Firsts, bool]:
+def _look_at_all(request: ProduceRequestView) -> tuple[Attributes, bool]:
     """Whether one is of a transaction, too. Corrupt if one before that cannot be a batch of any
     format: Kafka finds that as it asks this question, and refuses the whole request."""
-    firsts: Firsts = []
+    attributes: Attributes = []
     is_transactional = False
     for _, _, partitions in request.topics:
         for _, records in partitions:
             first = None
             if records is not None:
                 try:
-                    first = read_first(records)
+                    first = first_attributes(records)
                 except Corrupt:
                     if not is_transactional:
                         raise
-            if first is not None and first.is_transactional:
+            if first is not None and first & TRANSACTIONAL_BIT:
                 is_transactional = True
-            firsts.append(first)
-    return firsts, is_transactional
+            attributes.append(first)
+    return attributes, is_transactional
 
 
 class _Transactional:
@@ -81,13 +82,13 @@ class _Transactional:
         self._node = node
         self._call = call
         self._later = Later()
-        # (name, topic id, index, records, read of them, index into what is verified or None)
+        # (name, topic id, index, records, attributes, index into what is verified or None)
         self._rows: list[
-            tuple[str | None, UUID | None, int, bytes | None, BatchHeader | None, int | None]
+            tuple[str | None, UUID | None, int, bytes | None, int | None, int | None]
         ] = []
         self._batches: list[ToAppend] = []
 
-    def handle(self, firsts: Firsts) -> Answer:
+    def handle(self, attributes: Attributes) -> Answer:
         call = self._call
         request: ProduceRequestView = call.body
         if request.transactional_id is None or not may_use(
@@ -97,7 +98,7 @@ class _Transactional:
         at = 0
         for name, topic_id, partitions in request.topics:
             for index, records in partitions:
-                self._note(name, topic_id, index, records, firsts[at])
+                self._note(name, topic_id, index, records, attributes[at])
                 at += 1
         if len({(one.producer_id, one.producer_epoch) for one in self._batches}) > 1:
             return _refuse_all(call, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -113,14 +114,16 @@ class _Transactional:
         topic_id: UUID | None,
         index: int,
         records: memoryview | bytes | None,
-        first: BatchHeader | None,
+        attributes: int | None,
     ) -> None:
         at = None
         if (
-            first is not None
-            and first.is_transactional
+            records is not None
+            and attributes is not None
+            and attributes & TRANSACTIONAL_BIT
             and may_write(self._node, self._call.peer, name, topic_id)
         ):
+            first = read_header(records)
             try:
                 partition = self._node.partitions.hosted(name, topic_id, index)
                 partition.check_leader()
@@ -137,14 +140,14 @@ class _Transactional:
                 at = len(self._batches)
                 self._batches.append(batch)
         kept = None if records is None else bytes(records)
-        self._rows.append((name, topic_id, index, kept, first, at))
+        self._rows.append((name, topic_id, index, kept, attributes, at))
 
     def _verified(self, results: "Sequence[Verified]") -> None:
         appending = Appending(self._node, self._call, self._node.clock.wall())
         for (name, topic_id), rows in groupby(self._rows, key=lambda row: row[:2]):
             appending.begin_topic(name, topic_id)
-            for _, _, index, records, first, at in rows:
-                appending.append(index, records, first, None if at is None else results[at])
+            for _, _, index, records, attributes, at in rows:
+                appending.append(index, records, attributes, None if at is None else results[at])
         answer = appending.answer()
         if isinstance(answer, Later):
             answer.when_resolved(lambda answered: self._later.resolve(answered.answer))

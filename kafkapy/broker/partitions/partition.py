@@ -28,7 +28,6 @@ from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.config import FOREVER_MS
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.producers.guards import VerificationGuard
-from kafkapy.protocol.batch import BatchHeader
 
 # Answers of the controller after which the proposal is not so, and will not be.
 _NOT_SO = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
@@ -240,10 +239,9 @@ class Partition:
         transaction_version: int = 0,
         guard: VerificationGuard | None = None,
         now: Instant | None = None,
-        first: BatchHeader | None = None,
     ) -> AppendInfo:
         """Append as leader. Unless `is_written_at_once`, follow with `when_durable` or
-        `when_committed` to acknowledge. `now` and `first`: see PartitionLog."""
+        `when_committed` to acknowledge. `now`: see PartitionLog."""
         at_once = self.is_written_at_once
         if needs_all and not at_once and len(self.isr) < self.min_insync_replicas:
             raise Refused(
@@ -254,7 +252,7 @@ class Partition:
             )
         log = self.log
         info = log.append_as_leader(
-            records, self.leader_epoch, origin, transaction_version, guard, now, first
+            records, self.leader_epoch, origin, transaction_version, guard, now
         )
         if not at_once:
             if not info.is_duplicate:

@@ -47,7 +47,6 @@ class PartitionShardLog:
                 needs_all=True,
                 transaction_version=transaction_version,
                 guard=self._guard(first),
-                first=first,
             )
         except DiskFailed as failed:
             # The directory goes offline, and the leadership of what was in it with it.

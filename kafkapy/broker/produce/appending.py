@@ -17,7 +17,7 @@ from kafkapy.core.time import Instant
 from kafkapy.core.time import later as after
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.log.append import AppendInfo, NotOneBatch, RecordsRefused
-from kafkapy.protocol.batch import CODEC_MASK, BatchHeader, Codec
+from kafkapy.protocol.batch import CODEC_MASK, Codec
 from kafkapy.protocol.produce_response import (
     NodeEndpoint,
     ProducedPartition,
@@ -93,11 +93,11 @@ class Appending:
         self,
         index: int,
         records: memoryview | bytes | None,
-        first: BatchHeader | None,
+        attributes: int | None,
         verified: Verified,
     ) -> None:
-        """Append to one partition; its row is filled now, or when it is acknowledged. `first` is
-        what has been read of the records."""
+        """Append to one partition; its row is filled now, or when it is acknowledged.
+        `attributes` are those of the first batch, if there is one."""
         node, call = self._node, self._call
         if self._is_denied:
             self._rows.append(refused_row(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
@@ -115,8 +115,8 @@ class Appending:
                 raise NotOneBatch("the partition has no record batch")
             if (
                 call.version < _FIRST_WITH_ZSTD
-                and first is not None
-                and first.attributes & CODEC_MASK == _ZSTD
+                and attributes is not None
+                and attributes & CODEC_MASK == _ZSTD
             ):
                 raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
             partition.check_leader()
@@ -125,7 +125,6 @@ class Appending:
                 needs_all=call.body.acks == ALL,
                 guard=verified,
                 now=self._now,
-                first=first,
             )
         except (Refused, DiskFailed) as failed:
             self.failed(index, partition, failed)

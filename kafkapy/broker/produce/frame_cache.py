@@ -16,6 +16,7 @@ nothing has been done, and the request is decoded as if there were no cache
 asked when it was remembered, under the ACLs of then: under others it is decoded anew.
 """
 
+from collections.abc import Callable
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,19 +27,19 @@ from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.log.append import AppendInfo
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import TRANSACTIONAL_BIT, read_first
+from kafkapy.protocol.batch import ATTRIBUTES_AT, TRANSACTIONAL_BIT, first_attributes, read_header
 from kafkapy.protocol.produce_request import ProduceRequestView
 from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
 
 if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import Appends
 
+Pack = Callable[..., bytes]
 # A producer with more partitions than this on one connection starts over now and then.
 MOST_FRAMES: Final = 256
 _PRODUCE: Final = ApiKey.PRODUCE.value
 _HEAD: Final = Struct(">hhi").unpack_from
 _HEAD_SIZE: Final = 8
-_NO_TAGS: Final = b"\0\0\0"
 _NO_ACLS: Final = 0
 _SHORTEST: Final = 64  # a record batch is longer by itself
 # The answer: size, correlation id, what is the same, three offsets, what is the same.
@@ -55,6 +56,7 @@ class KnownFrame:
         "_pack",
         "_size",
         "_tail",
+        "_version",
         "acl_version",
         "body",
         "client_id",
@@ -75,22 +77,26 @@ class KnownFrame:
         self.body = body
         self.partition = partition
         self.needs_all = body.acks == ALL
-        name, topic_id, _ = body.topics[0]
-        known = 0x0123_4567_89AB_CDEF
-        row = ProducedPartition(self.index, ErrorCode.NONE, known, -1, known)
-        whole = pack_produce_response(version, 0, ((name, topic_id, (row,)),))
-        at = whole.index(known.to_bytes(8, "big"))
-        self._size = whole[:4]
-        self._before = whole[_ANSWER_HEAD_SIZE:at]
-        self._tail = whole[at + _OFFSETS_SIZE :]
-        self._pack = Struct(f">4si{len(self._before)}sqqq{len(self._tail)}s").pack
+        self._version = version
+        # Many connections send one request and no more: made for the second.
+        self._pack: Pack | None = None
+        self._size = self._before = self._tail = b""
 
     @property
     def index(self) -> int:
         return self.partition.topic_partition.partition
 
+    def is_amid_transaction(self, records: memoryview) -> bool:
+        """Whether the transaction they name is open in the partition."""
+        if self.body.transactional_id is None or not _begin_a_batch(records):
+            return False
+        return self.partition.log.producers.is_amid(read_header(records))
+
     def answer(self, correlation_id: int, info: AppendInfo) -> bytes:
-        return self._pack(
+        pack = self._pack
+        if pack is None:
+            pack = self._prepare_answer()
+        return pack(
             self._size,
             correlation_id,
             self._before,
@@ -99,6 +105,18 @@ class KnownFrame:
             info.log_start_offset,
             self._tail,
         )
+
+    def _prepare_answer(self) -> Pack:
+        name, topic_id, _ = self.body.topics[0]
+        known = 0x0123_4567_89AB_CDEF
+        row = ProducedPartition(self.index, ErrorCode.NONE, known, -1, known)
+        whole = pack_produce_response(self._version, 0, ((name, topic_id, (row,)),))
+        at = whole.index(known.to_bytes(8, "big"))
+        self._size = whole[:4]
+        self._before = whole[_ANSWER_HEAD_SIZE:at]
+        self._tail = whole[at + _OFFSETS_SIZE :]
+        pack = self._pack = Struct(f">4si{len(self._before)}sqqq{len(self._tail)}s").pack
+        return pack
 
 
 class FrameCache:
@@ -132,26 +150,23 @@ class FrameCache:
         records = _records(request, start)
         if records is None:
             return None
-        try:
-            first = read_first(records)
-        except Corrupt:
-            return None
         partition = frame.partition
-        if first is None or not (partition.is_written_at_once or partition.is_leader):
+        at_once = partition.is_written_at_once
+        if not at_once and not partition.is_leader:
             return None
-        if first.attributes & TRANSACTIONAL_BIT and (
-            frame.body.transactional_id is None or not partition.log.producers.is_amid(first)
-        ):
+        if records[ATTRIBUTES_AT] & TRANSACTIONAL_BIT and not frame.is_amid_transaction(records):
             return None
         wall = node.clock.wall()
         try:
-            info = partition.append(records, needs_all=frame.needs_all, now=wall, first=first)
+            info = partition.append(records, needs_all=frame.needs_all, now=wall)
         except (Refused, DiskFailed) as failed:
+            if not _begin_a_batch(records):
+                return None
             call = self._call_of(frame, correlation_id, node.clock.now())
             appending = _appending(node, call)
             appending.failed(frame.index, partition, failed)
             return call, appending.answer()
-        if partition.is_written_at_once:
+        if at_once:
             return self._call, Encoded((frame.answer(correlation_id, info),))
         call = self._call_of(frame, correlation_id, node.clock.now())
         appending = _appending(node, call)
@@ -212,16 +227,26 @@ def remember(
     key = bytes(request[_HEAD_SIZE : body_at + body.records_at])
     if not frames.leads(call.version, key, partition, acl_version):
         # Without the records: their buffer is read into again.
-        known = body._replace(topics=[(name, topic_id, [])])
+        known = ProduceRequestView(
+            body.transactional_id, body.acks, body.timeout_ms, [(name, topic_id, [])]
+        )
         frame = KnownFrame(call.version, call.client_id, known, partition, acl_version)
         frames.add(call.version, key, frame)
+
+
+def _begin_a_batch(records: memoryview) -> bool:
+    """What does not is refused as a whole request is, not as what a partition is asked."""
+    try:
+        return first_attributes(records) is not None
+    except Corrupt:
+        return False
 
 
 def _records(request: memoryview, at: int) -> memoryview | None:
     """What fills the request from `at` to its end, if records do and nothing else."""
     end = len(request)
-    if end - at < _SHORTEST or request[end - 3 :].tobytes() != _NO_TAGS:
-        return None
+    if end - at < _SHORTEST or request[end - 1] or request[end - 2] or request[end - 3]:
+        return None  # something else follows the records, or tags that are not empty
     size = request[at]
     start = at + 1
     if size > 0x7F:

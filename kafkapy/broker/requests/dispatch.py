@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from traceback import format_exc
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from kafkapy.broker.produce.frame_cache import remember
 from kafkapy.broker.requests.apis import Api, find_api
@@ -27,14 +27,13 @@ from kafkapy.protocol.produce_request import decode_produce_request
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
 
-_PRODUCE: Final = ApiKey.PRODUCE.value
-
 
 def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
     """Decode one request (without its size prefix) and hand it to its handler."""
     broker = node.broker
-    if request[1] == _PRODUCE and peer.frames is not None and broker is not None:
-        served = peer.frames.serve(broker, request)
+    frames = peer.frames
+    if frames is not None and broker is not None:
+        served = frames.serve(broker, request)
         if served is not None:
             return served
     header, body_at = read_request_header(request)

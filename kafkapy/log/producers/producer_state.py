@@ -37,6 +37,7 @@ NO_TIMESTAMP: Final = -1
 MAX_PRODUCER_EPOCH: Final = 2**15 - 1
 # A transaction open for longer than its maximum timeout plus this is hanging, not slow.
 LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
+_new_tuple: Final = tuple.__new__
 
 
 class BatchMetadata(NamedTuple):
@@ -111,6 +112,8 @@ class ProducerEntry:
         if header.producer_epoch != self.producer_epoch:
             return None
         first, last = header.base_sequence, header.last_sequence
+        if first == self.last_sequence + 1:
+            return None  # what follows the last one is none of those before it
         for batch in self.batches:
             if batch.last_sequence == last and batch.first_sequence == first:
                 return batch
@@ -285,15 +288,10 @@ class ProducerStates:
             return None if marker is None else self._end_transaction(header, marker)
         entry = self._entry(header.producer_id)
         entry.enter_epoch(header.producer_epoch)
-        entry.batches.append(
-            BatchMetadata(
-                header.last_sequence,
-                header.last_offset,
-                header.last_offset_delta,
-                header.max_timestamp,
-            )
-        )
-        entry.last_timestamp = header.max_timestamp
+        timestamp = header.max_timestamp
+        fields = (header.last_sequence, header.last_offset, header.last_offset_delta, timestamp)
+        entry.batches.append(_new_tuple(BatchMetadata, fields))
+        entry.last_timestamp = timestamp
         if header.is_transactional:
             if entry.transaction_first_offset is None:
                 entry.transaction_first_offset = header.base_offset

@@ -5,7 +5,7 @@ would ask it as often; so a `Room` says up to where its answer stays the same.
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafkapy.core.time import Instant
 from kafkapy.log.config import LogConfig
@@ -38,17 +38,21 @@ def should_roll(
     return now - segment.created > max_age_ms
 
 
-class Room(NamedTuple):
-    """A batch that ends within all three need not roll that segment under that config."""
+class Room:
+    """A batch that ends within all three need not roll that segment, under the settings of then."""
 
-    segment: Segment | None
-    config: LogConfig | None
-    size: int
-    last_offset: int
-    timestamp: int
+    __slots__ = ("last_offset", "segment", "size", "timestamp")
+
+    def __init__(
+        self, segment: Segment | None, size: int, last_offset: int, timestamp: int
+    ) -> None:
+        self.segment = segment
+        self.size = size
+        self.last_offset = last_offset
+        self.timestamp = timestamp
 
 
-NO_ROOM: Final = Room(None, None, -1, -1, -1)
+NO_ROOM: Final = Room(None, -1, -1, -1)
 
 
 def room_in(segment: Segment, config: LogConfig) -> Room:
@@ -62,7 +66,6 @@ def room_in(segment: Segment, config: LogConfig) -> Room:
     until_full = segment.size + (entries_left - 1) * config.index_interval_bytes
     return Room(
         segment,
-        config,
         min(config.segment_bytes, until_full),
         segment.base_offset + MAX_RELATIVE_OFFSET,
         first_timestamp + _max_age_ms(segment, config),

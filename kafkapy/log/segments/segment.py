@@ -158,13 +158,12 @@ class Segment:
         (self._file or self.file).append(parts)
         position = self.size
         for header in headers:
-            self.note(header, position, index_interval_bytes)
-            position += header.length + LOG_OVERHEAD
+            position = self.note(header, position, index_interval_bytes)
         self.size = position
         self.is_modified = True
 
-    def note(self, header: BatchHeader, position: int, index_interval_bytes: int) -> None:
-        """Index one batch at `position`, if it is time for an entry."""
+    def note(self, header: BatchHeader, position: int, index_interval_bytes: int) -> int:
+        """Index one batch at `position`, if it is time for an entry; where the next begins."""
         newest = self._newest or self.newest
         if header.max_timestamp > newest[0]:
             newest = self._newest = (header.max_timestamp, header.last_offset)
@@ -172,7 +171,9 @@ class Segment:
             self.offsets.append(header.last_offset, position)
             self.times.append(*newest)
             self._bytes_since_entry = 0
-        self._bytes_since_entry += header.length + LOG_OVERHEAD
+        size = header.length + LOG_OVERHEAD
+        self._bytes_since_entry += size
+        return position + size
 
     def add_aborted(self, aborted: AbortedTransaction) -> None:
         entries = self.aborted

@@ -8,7 +8,7 @@ from kafkapy.core.time import Instant
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.segments.rolling import NO_ROOM, room_in, should_roll
-from kafkapy.protocol.batch import read_first, read_header
+from kafkapy.protocol.batch import read_header
 from tests.log.support import Home, append, batch
 
 EPOCH = 0
@@ -32,10 +32,6 @@ def bases(log: PartitionLog) -> list[int]:
     return [segment.base_offset for segment in log.segments]
 
 
-def append_first(log: PartitionLog, one: memoryview) -> None:
-    log.append_as_leader(one, leader_epoch=EPOCH, first=read_first(one))
-
-
 @settings(max_examples=200, deadline=None)
 @given(config=configs, sent=batches_sent)
 def test_a_log_rolls_where_the_rule_says(config: LogConfig, sent: list[tuple[int, int]]) -> None:
@@ -46,28 +42,28 @@ def test_a_log_rolls_where_the_rule_says(config: LogConfig, sent: list[tuple[int
         one = batch(size=size, timestamp=timestamp)
         if len(one) > config.segment_bytes:
             continue
-        append_first(log, one)
+        log.append_as_leader(one, leader_epoch=EPOCH)
         asked._appender._room = NO_ROOM
-        append_first(asked, one)
+        asked.append_as_leader(one, leader_epoch=EPOCH)
         assert bases(log) == bases(asked)
 
 
 def test_a_segment_with_room_is_not_asked_about_each_batch() -> None:
     log = Home().open()
     append(log)
-    append_first(log, batch())
+    log.append_as_leader(batch(), leader_epoch=EPOCH)
     room = log._appender._room
     assert room is not NO_ROOM
-    append_first(log, batch())
+    log.append_as_leader(batch(), leader_epoch=EPOCH)
     assert log._appender._room is room
 
 
 def test_the_room_of_other_settings_is_not_believed() -> None:
     log = Home().open()
     append(log)
-    append_first(log, batch())
+    log.append_as_leader(batch(), leader_epoch=EPOCH)
     log.config = LogConfig(segment_bytes=log.segments.active.size + 10)
-    append_first(log, batch())
+    log.append_as_leader(batch(), leader_epoch=EPOCH)
     assert len(bases(log)) == 2
 
 
