@@ -43,6 +43,8 @@ _NEWEST: Final = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: 1,
     ApiKey.DESCRIBE_QUORUM: 2,
     ApiKey.DESCRIBE_CLUSTER: 2,
+    ApiKey.ADD_RAFT_VOTER: 1,
+    ApiKey.REMOVE_RAFT_VOTER: 0,
 }
 _LAST_PORT: Final = 65535
 _CLIENT_ID: Final = "kafkapy-cli"

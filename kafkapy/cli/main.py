@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "consume": ("kafkapy.cli.consume", "print the records of a topic"),
     "groups": ("kafkapy.cli.groups", "list, describe, reset and delete consumer groups"),
     "transactions": ("kafkapy.cli.transactions", "list, describe, find and abort transactions"),
+    "quorum": ("kafkapy.cli.quorum", "who votes on the metadata; voters come and go"),
     "dump-log": ("kafkapy.cli.dump_log", "print what is in the files of a log"),
     "completion": ("kafkapy.cli.completion", "print what teaches a shell to complete all this"),
 }

@@ -417,7 +417,9 @@ class QuorumState:
             case Unattached():
                 if (role.deadline == NEVER) is self.is_voter:
                     self.become_unattached(role.epoch, now)
-        self.go_on_alone(now)
+        if not isinstance(self.role, Follower):
+            # A leader that removed itself commits that first, and then says goodbye.
+            self.go_on_alone(now)
 
     def fetch_deadline(self, now: Instant) -> Instant:
         """A voter that cannot fetch by then stands for election."""
