@@ -8,7 +8,7 @@ fixed size, and is read here by hand:
     | topics [ name (v13: uuid) | partitions [ i32 index | v9: i32 leader epoch | i64 offset
       | v12: i32 last fetched epoch | v5: i64 log start offset | i32 max bytes
       | v12: 00 ] | v12: 00 ]
-    | v7: nothing forgotten | v11: rack | v12: 00
+    | v7: nothing forgotten | v11: rack | v12: 00, v15: or tag 1, the replica and its epoch
 
 Whatever does not look like that, byte for byte, goes to the generated decoder, which also
 judges what is corrupt.
@@ -40,6 +40,9 @@ _FLEXIBLE_HEAD_WITHOUT_REPLICA: Final = Struct(">iiibii")
 _FLEXIBLE_ROW: Final = Struct(">iiqiqiB")
 _UUID: Final = Struct("16s")
 _NOTHING_FORGOTTEN: Final = 1
+# Who asks, if that is a replica: one tag, number 1, of 13 bytes; the last of them is 0 tags.
+_REPLICA_STATE: Final = Struct(">BBBiqB")
+_ONE_TAG: Final = (1, 1, 13, 0)
 _SMALLEST_TWO_BYTE_LENGTH: Final = 128
 
 _HEAD_V4: Final = Struct(">iiiib")
@@ -95,7 +98,8 @@ def decode_fetch_request(version: int, body: memoryview | bytes) -> FetchRequest
 
 def _flexible(version: int, body: memoryview | bytes) -> FetchRequestView | None:
     """v12 on; None where the request is not of the simple shape."""
-    if version >= _FIRST_WITH_REPLICA_STATE:
+    is_by_state = version >= _FIRST_WITH_REPLICA_STATE
+    if is_by_state:
         head = (_CONSUMER, *_FLEXIBLE_HEAD_WITHOUT_REPLICA.unpack_from(body))
         position = _FLEXIBLE_HEAD_WITHOUT_REPLICA.size
     else:
@@ -135,11 +139,18 @@ def _flexible(version: int, body: memoryview | bytes) -> FetchRequestView | None
         not topic_count
         or body[position] != _NOTHING_FORGOTTEN
         or not 0 < rack_length < _SMALLEST_TWO_BYTE_LENGTH
-        or body[end:] != b"\0"
     ):
         return None
     rack = "" if rack_length == 1 else utf_8_decode(body[position + 2 : end], "replace")[0]
-    return FetchRequestView._make((*head, topics, (), _NO_EPOCH, rack))
+    rest = body[end:]
+    if rest == b"\0":
+        return FetchRequestView._make((*head, topics, (), _NO_EPOCH, rack))
+    if not is_by_state or len(rest) != _REPLICA_STATE.size:
+        return None
+    count, tag, size, replica_id, epoch, no_tags = _REPLICA_STATE.unpack(rest)
+    if (count, tag, size, no_tags) != _ONE_TAG:
+        return None
+    return FetchRequestView._make((replica_id, *head[1:], topics, (), epoch, rack))
 
 
 def _legacy(version: int, body: memoryview | bytes) -> FetchRequestView | None:

@@ -166,5 +166,5 @@ def _delete(partition: Partition, offset: int) -> int:
         offset = log.high_watermark
     if not 0 <= offset <= log.high_watermark:
         raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
-    log.advance_log_start_offset(offset)
+    partition.begin_later(offset)
     return offset

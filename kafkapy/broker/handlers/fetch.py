@@ -4,6 +4,8 @@ v7 fetch sessions (KIP-227), v9 leader epochs, v11 rack, v12 diverging epochs, v
 ids, v15 replica state as a tag, v16 leaders and their endpoints (KIP-951), v18 high watermark
 of KRaft replicas.
 
+Followers fetch in sessions of their own (broker/replication/serving.py).
+
 A fetch that finds less than `min_bytes` is parked: it watches its partitions, and at the end
 of the turn (core/turn.py) in which one of them got more, those that did are read again.
 """
@@ -14,7 +16,8 @@ from kafkapy.broker.fetch.nearer_replicas import nearer_replicas
 from kafkapy.broker.fetch.permission import ask_permission
 from kafkapy.broker.fetch.reading import Fetched, read_partition
 from kafkapy.broker.fetch.sessions import Fetching, Key, Wanted
-from kafkapy.broker.partitions.partition import Partition, Watcher
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.replication.serving import FIRST_VERSION
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Later
 from kafkapy.core.errors import Refused
 from kafkapy.core.limits import FETCH_ANSWER_BYTES
@@ -36,6 +39,8 @@ _FIRST_WITH_LEADERS: Final = 16
 
 
 def handle(node: "Fetches", call: "Call[FetchRequestView]") -> Answer:
+    if call.body.replica_id >= 0 and call.version >= FIRST_VERSION and call.body.session_epoch >= 0:
+        return node.replica_sessions.fetch(node, call)
     try:
         fetching = node.fetch_sessions.begin(call.body, call.version, call.received)
     except Refused as refused:
@@ -183,10 +188,13 @@ class _Fetch:
         for partition in self._watched:
             del self._watchers_of(partition)[self]
 
-    def _watchers_of(self, partition: Partition) -> "dict[Watcher, int]":
+    def _watchers_of(self, partition: Partition) -> Any:
         """Replicas wait for the log's end, consumers for the high watermark."""
         is_replica = self._call.body.replica_id >= 0
         return partition.end_watchers if is_replica else partition.watchers
+
+    def on_offsets(self, mark: int) -> None:
+        """A replica without a session hears of it in its next answer."""
 
     # --- answering ---
 

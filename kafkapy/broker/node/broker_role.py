@@ -30,6 +30,7 @@ from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.peers.broker_connections import BrokerConnections, OtherBrokers
 from kafkapy.broker.replication.replication import Replication
+from kafkapy.broker.replication.serving import ReplicaSessions
 from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
@@ -63,6 +64,7 @@ class BrokerRole(Role):
         self.topic_configs = TopicConfigs(self.config)
         slots = self.config.max_incremental_fetch_session_cache_slots
         self.fetch_sessions = FetchSessions(slots, self.rng)
+        self.replica_sessions = ReplicaSessions(self.rng)
         # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
         self.encoded_metadata: dict[tuple[int, str], bytes] = {}
         failed = base.identity.failed
@@ -199,6 +201,7 @@ class BrokerRole(Role):
         self._transactions.close()
         self._groups.close()
         self._replication.close()
+        self.replica_sessions.close()
         self._other_brokers.close()
         self.partitions.close()
         self.hang_up(partial(self._close, then))
@@ -235,6 +238,7 @@ class BrokerRole(Role):
                         self.partitions.reconfigure(name)
                 self._groups.follow(image, delta)
                 self.partitions.follow(delta)
+                self._replication.brokers_changed(delta.brokers)
         self._look_whether_caught_up()
 
     def _settings_changed(self, _: frozenset[str]) -> None:

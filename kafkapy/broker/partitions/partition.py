@@ -10,9 +10,9 @@ not advance while fewer than min.insync.replicas are in sync. A follower appends
 has, as it is, and is told of the high watermark.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
@@ -58,6 +58,12 @@ class Watcher(Protocol):
     partition that it watches."""
 
     def on_more(self, mark: int, count_bytes: int) -> None: ...
+
+
+class EndWatcher(Watcher, Protocol):
+    """It waits for the log's end, and hears of the other offsets without being woken."""
+
+    def on_offsets(self, mark: int) -> None: ...
 
 
 class Partition:
@@ -106,7 +112,7 @@ class Partition:
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
         self.watchers: dict[Watcher, int] = {}  # of the high watermark, with their marks
-        self.end_watchers: dict[Watcher, int] = {}  # of the log's end: followers
+        self.end_watchers: dict[EndWatcher, int] = {}  # of the log's end: followers
         # Called when a replica's log may begin later than before: DeleteRecords.
         self.start_watchers: list[Callback] = []
         # While this node leads it and others follow.
@@ -180,6 +186,7 @@ class Partition:
             )
         else:
             self.followers.settled(self.replicas, self.isr)
+            self._admit_any()
         self._tell_of_start()
 
     def go_offline(self) -> None:
@@ -329,13 +336,34 @@ class Partition:
         log = self.log
         end = log.log_end_offset
         followers.fetched(replica, offset, log_start, end, broker_epoch, now)
-        if not followers.is_asking and followers.joining(
-            replica, log.high_watermark, self.leader_epoch_start
-        ):
-            self._propose(followers, (*followers.agreed, replica))
+        self.admit(replica)
         self._advance_high_watermark()
         if self.start_watchers:
             self._tell_of_start()
+
+    def admit(self, replica: int) -> None:
+        """It has fetched, or the metadata has it alive: perhaps it is to join those in sync."""
+        followers = self.followers
+        if followers is None or followers.is_asking or replica not in followers.progress:
+            return
+        if followers.joining(replica, self.log.high_watermark, self.leader_epoch_start):
+            self._propose(followers, (*followers.agreed, replica))
+
+    def _admit_any(self) -> None:
+        for replica in () if self.followers is None else tuple(self.followers.progress):
+            self.admit(replica)
+
+    def follower_was_caught_up(self, replica: int, at: Instant) -> None:
+        """Its session had nothing to tell it when it fetched last; now there is something."""
+        if self.followers is not None:
+            self.followers.was_caught_up(replica, at)
+
+    def begin_later(self, offset: int) -> None:
+        """Nothing below `offset` is readable any more (DeleteRecords). Refused above the high
+        watermark."""
+        if self.log.advance_log_start_offset(offset):
+            for watcher, mark in self.end_watchers.items():
+                watcher.on_offsets(mark)
 
     @property
     def low_watermark(self) -> int:
@@ -380,6 +408,7 @@ class Partition:
             followers.settled(self.replicas, self.isr)
             self._changed()
         self._count_appended()
+        self._admit_any()  # whoever was ready while the controller was asked
 
     # --- as a follower ---
 
@@ -448,6 +477,8 @@ class Partition:
             if self.watchers:
                 self._wake(self._unseen_bytes)
             self._unseen_bytes = 0
+            for watcher, mark in self.end_watchers.items():
+                watcher.on_offsets(mark)
 
     def _acknowledge_up_to(self, high_watermark: int) -> None:
         code = self._committed_code()
@@ -473,6 +504,6 @@ class Partition:
             self._tell(self.end_watchers, 0)
 
     @staticmethod
-    def _tell(watchers: "dict[Watcher, int]", count_bytes: int) -> None:
+    def _tell(watchers: "Mapping[Any, int]", count_bytes: int) -> None:
         for watcher, mark in tuple(watchers.items()):
             watcher.on_more(mark, count_bytes)

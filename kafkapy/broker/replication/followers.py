@@ -97,6 +97,12 @@ class Followers:
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         progress.fetched(offset, log_start, leader_end, broker_epoch, now)
 
+    def was_caught_up(self, replica: int, at: Instant) -> None:
+        """It had everything when it fetched last, at `at`, and did not say so again."""
+        progress = self.progress.get(replica)
+        if progress is not None:
+            progress.was_caught_up(at)
+
     def joining(self, replica: int, high_watermark: int, epoch_start: int) -> bool:
         """Whether it has what an in-sync replica must have, and is not one."""
         progress = self.progress[replica]

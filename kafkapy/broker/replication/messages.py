@@ -1,28 +1,34 @@
 """What a follower asks of its leader on the wire: Fetch in a session, and ListOffsets when it
 has lost touch. Records in answers are views of the frame: they go to the file as they are.
+
+Between nodes of today it is packed by hand (protocol/replica_fetch.py); with brokers that speak
+only older versions kio's schemas do the work.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from kafkapy.broker.requests.request import Fields
 from kafkapy.core.ids import TopicPartition
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.messages import decode_response, encode_request
+from kafkapy.protocol.replica_fetch import (
+    FIRST_VERSION,
+    FetchedRow,
+    ReplicaAnswer,
+    ReplicaRow,
+    pack_replica_fetch,
+    read_replica_answer,
+)
 
-# From v12 on the leader tells where logs part.
-FETCH_VERSIONS: Final = (12, 18)
+# From v12 on the leader tells where logs part, from v13 on topics have ids: brokers of Kafka 3.1.
+FETCH_VERSIONS: Final = (13, 18)
 LIST_OFFSETS_VERSIONS: Final = (4, 11)
 LATEST: Final = -1
 EARLIEST: Final = -2
 
-
-class Asked(NamedTuple):
-    """One partition in a fetch: what the leader's session knows of it."""
-
-    leader_epoch: int
-    offset: int
-    last_epoch: int
-    log_start: int
+Key = tuple[UUID, int]
 
 
 class Limits(NamedTuple):
@@ -32,36 +38,58 @@ class Limits(NamedTuple):
     partition_max_bytes: int
 
 
-Name = tuple[str, UUID]
+class Asks(Protocol):
+    @property
+    def node_id(self) -> int: ...
+
+    @property
+    def broker_epoch(self) -> int: ...
+
+    @property
+    def fetch_limits(self) -> Limits: ...
 
 
-def fetch_fields(
-    replica_id: int,
-    broker_epoch: int,
+def fetch_body(
+    node: Asks,
     session: tuple[int, int],
-    limits: Limits,
-    asked: Mapping[tuple[Name, int], Asked],
-    forgotten: Iterable[tuple[Name, int]],
-) -> Fields:
-    """`session` is (id, epoch)."""
-    topics: dict[Name, list[Fields]] = {}
-    for (name, index), one in asked.items():
-        topics.setdefault(name, []).append(
-            {
-                "partition": index,
-                "current_leader_epoch": one.leader_epoch,
-                "fetch_offset": one.offset,
-                "last_fetched_epoch": one.last_epoch,
-                "log_start_offset": one.log_start,
-                "partition_max_bytes": limits.partition_max_bytes,
-            }
+    rows: Mapping[Key, ReplicaRow],
+    gone: Iterable[Key],
+) -> Callable[[int], bytes]:
+    """The body of a request, by its version; `session` is (id, epoch)."""
+    topics: dict[UUID, list[ReplicaRow]] = {}
+    for key, row in rows.items():
+        topics.setdefault(key[0], []).append(row)
+    forgotten: dict[UUID, list[int]] = {}
+    for topic_id, index in gone:
+        forgotten.setdefault(topic_id, []).append(index)
+    limits = node.fetch_limits
+
+    def body(version: int) -> bytes:
+        if version < FIRST_VERSION:
+            return encode_request(ApiKey.FETCH, version, _fields(node, session, topics, forgotten))
+        return pack_replica_fetch(
+            replica_id=node.node_id,
+            broker_epoch=node.broker_epoch,
+            max_wait_ms=limits.max_wait_ms,
+            min_bytes=limits.min_bytes,
+            max_bytes=limits.max_bytes,
+            session=session,
+            topics=topics,
+            forgotten=forgotten,
         )
-    gone: dict[Name, list[int]] = {}
-    for name, index in forgotten:
-        gone.setdefault(name, []).append(index)
+
+    return body
+
+
+def _fields(
+    node: Asks,
+    session: tuple[int, int],
+    topics: Mapping[UUID, list[ReplicaRow]],
+    forgotten: Mapping[UUID, list[int]],
+) -> Fields:
+    limits = node.fetch_limits
     return {
-        "replica_id": replica_id,
-        "replica_state": {"replica_id": replica_id, "replica_epoch": broker_epoch},
+        "replica_id": node.node_id,
         "max_wait": limits.max_wait_ms,
         "min_bytes": limits.min_bytes,
         "max_bytes": limits.max_bytes,
@@ -69,15 +97,52 @@ def fetch_fields(
         "session_id": session[0],
         "session_epoch": session[1],
         "topics": [
-            {"topic": name[0], "topic_id": name[1], "partitions": rows}
-            for name, rows in topics.items()
+            {
+                "topic_id": topic_id,
+                "partitions": [
+                    {
+                        "partition": row.partition,
+                        "current_leader_epoch": row.leader_epoch,
+                        "fetch_offset": row.offset,
+                        "last_fetched_epoch": row.last_epoch,
+                        "log_start_offset": row.log_start,
+                        "partition_max_bytes": row.max_bytes,
+                    }
+                    for row in rows
+                ],
+            }
+            for topic_id, rows in topics.items()
         ],
         "forgotten_topics_data": [
-            {"topic": name[0], "topic_id": name[1], "partitions": indexes}
-            for name, indexes in gone.items()
+            {"topic_id": topic_id, "partitions": indexes} for topic_id, indexes in forgotten.items()
         ],
         "rack_id": "",
     }
+
+
+def read_answer(version: int, body: memoryview) -> ReplicaAnswer:
+    """Raises Corrupt. Its records are views of `body`."""
+    if version >= FIRST_VERSION:
+        return read_replica_answer(body)
+    answer = decode_response(ApiKey.FETCH, version, body)
+    return ReplicaAnswer(
+        int(answer.error_code),
+        answer.session_id,
+        [(topic.topic_id, [_row(one) for one in topic.partitions]) for topic in answer.responses],
+    )
+
+
+def _row(one: Any) -> FetchedRow:
+    parts = one.diverging_epoch
+    is_parted = parts.epoch >= 0 or parts.end_offset >= 0
+    return FetchedRow(
+        one.partition_index,
+        int(one.error_code),
+        one.high_watermark,
+        one.log_start_offset,
+        (parts.epoch, parts.end_offset) if is_parted else None,
+        memoryview(one.records or b""),
+    )
 
 
 def offset_fields(

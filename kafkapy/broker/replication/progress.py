@@ -48,5 +48,9 @@ class Progress:
         self._leader_end_then = leader_end
         self._fetched_at = now
 
+    def was_caught_up(self, at: Instant) -> None:
+        self.caught_up_at = max(self.caught_up_at, at)
+        self._fetched_at = max(self._fetched_at, at)
+
     def is_caught_up(self, leader_end: int, now: Instant, max_lag_ms: int) -> bool:
         return self.log_end_offset == leader_end or now - self.caught_up_at <= max_lag_ms

@@ -7,7 +7,7 @@ Every half replica.lag.time.max.ms those who lag leave the in-sync replicas.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.broker.partitions.partition import Partition
@@ -17,6 +17,7 @@ from kafkapy.broker.replication.isr_changes import Answered, IsrChanges
 from kafkapy.broker.replication.messages import Limits
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE
+from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Clock, Journal, Timer
 from kafkapy.core.time import later
 from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
@@ -25,7 +26,8 @@ from kafkapy.kraft.image.image import MetadataImage
 if TYPE_CHECKING:
     from kafkapy.broker.config.broker_config import BrokerConfig
 
-_UNKNOWN_EPOCH = -1
+_UNKNOWN_EPOCH: Final = -1
+_ADMIT_COST_US: Final = 2
 
 
 class Facts(Protocol):
@@ -146,6 +148,19 @@ class Replication:
 
     def withdraw(self, partition: Partition) -> None:
         self._changes.withdraw(partition.topic_id, partition.topic_partition.partition)
+
+    def brokers_changed(self, brokers: Iterable[int]) -> None:
+        """They are alive now, perhaps: who is ready to be in sync need not fetch first."""
+        alive = [one for one in brokers if self.is_eligible(one, _UNKNOWN_EPOCH)]
+        if alive:
+            Job(self.clock, self._admit(alive)).start()
+
+    def _admit(self, brokers: list[int]) -> Steps:
+        for partition in list(self._partitions()):
+            if partition.followers is not None:
+                for broker in brokers:
+                    partition.admit(broker)
+            yield _ADMIT_COST_US
 
     def _look_for_lagging(self) -> None:
         now = self.clock.now()

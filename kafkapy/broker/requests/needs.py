@@ -14,6 +14,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.fetch.sessions import FetchSessions
 from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.partitions.partitions import Partitions
+from kafkapy.broker.replication.serving import ReplicaSessions
 from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.broker.transactions.coordinator import TransactionCoordinator
 from kafkapy.broker.transactions.verifier import Verifier
@@ -147,6 +148,9 @@ class Reads(HasPartitions, HearsOfDisks, Protocol):
 class Fetches(Reads, HasAuthorizer, HasClock, HasCluster, HasConfig, HasImage, Protocol):
     @property
     def fetch_sessions(self) -> FetchSessions: ...
+
+    @property
+    def replica_sessions(self) -> ReplicaSessions: ...
 
     @property
     def turn(self) -> Turn: ...

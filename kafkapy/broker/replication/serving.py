@@ -1,0 +1,290 @@
+"""A follower's fetches at its leader: a session is a standing watcher.
+
+    fetch (what changed at the follower) --> progress, high watermark --> what is there for it
+      nothing   --> it waits; an append to any of its partitions tells the session so
+      something --> at the end of the turn an answer, built from what has changed alone
+
+A session of thousands of partitions costs what goes on in them, not what it names: the
+partitions that have something for the follower are in `_news`, put there by the appends
+themselves. What does not fit into one answer stays there, before what comes later. A high
+watermark that moved is news that can wait for the next answer. formats/replication 1; KIP-227.
+"""
+
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from kafkapy.broker.fetch.reading import read_partition
+from kafkapy.broker.fetch.sessions import Wanted
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Later
+from kafkapy.core.errors import ErrorCode
+from kafkapy.core.seams import Rng, Timer
+from kafkapy.core.time import later
+from kafkapy.protocol.fetch_response import FetchedPartition, FetchedTopic, pack_fetch_response
+
+if TYPE_CHECKING:
+    from kafkapy.broker.requests.needs import Fetches
+    from kafkapy.protocol.fetch_request import FetchRequestView
+
+# From here on topics have ids, which a session goes by.
+FIRST_VERSION: Final = 13
+# A follower has one session for each of its fetchers (num.replica.fetchers); what it left
+# behind makes room.
+MOST_SESSIONS_OF_ONE: Final = 32
+_NEW: Final = 0
+_MAX_EPOCH: Final = 2**31 - 1
+_Key = tuple[UUID | None, int]
+
+
+class _Standing:
+    """One partition of a session; it watches the end of the log as long as the session lives."""
+
+    __slots__ = ("_session", "has_more", "partition", "wanted")
+
+    def __init__(self, session: "ReplicaSession", wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.partition: Partition | None = None
+        self.has_more = False  # than the follower has said to have
+        self._session = session
+
+    def on_more(self, mark: int, count_bytes: int) -> None:
+        session = self._session
+        if count_bytes and not self.has_more and self.partition is not None:
+            # Until now it had all that there was, and said nothing about it.
+            self.has_more = True
+            self.partition.follower_was_caught_up(session.replica_id, session.fetched_at)
+        session.heard(self, count_bytes)
+
+    def on_offsets(self, mark: int) -> None:
+        self._session.news[self] = None
+
+    def watch(self, partition: Partition | None) -> None:
+        if partition is not self.partition:
+            self.leave()
+            self.partition = partition
+            if partition is not None:
+                partition.end_watchers[self] = 0
+
+    def leave(self) -> None:
+        if self.partition is not None:
+            self.partition.end_watchers.pop(self, None)
+            self.partition = None
+
+
+class ReplicaSession:
+    """Of one follower. `epoch` is that of the request that comes next."""
+
+    def __init__(self, node: "Fetches", session_id: int, replica_id: int) -> None:
+        self.id = session_id
+        self.replica_id = replica_id
+        self.epoch = 1
+        self.fetched_at = node.clock.now()
+        # Partitions with something to tell, in the order in which they are served.
+        self.news: dict[_Standing, None] = {}
+        self._node = node
+        self._standing: dict[_Key, _Standing] = {}
+        self._parked: _Parked | None = None
+
+    def fetch(self, call: "Call[FetchRequestView]") -> Answer:
+        """Take in what changed at the follower; answer, or wait until there is something."""
+        request = call.body
+        self.give_up()
+        self.fetched_at = call.received
+        for _, topic_id, indexes in request.forgotten:
+            for index in indexes:
+                self._forget((topic_id, index))
+        is_urgent = False
+        for _, topic_id, rows in request.topics:
+            for row in rows:
+                is_urgent |= self._hear(call, Wanted(None, topic_id, *row[:6]))
+        if is_urgent or request.max_wait_ms <= 0:
+            return self.answer(call)
+        self._parked = _Parked(self._node, self, call)
+        return self._parked.later
+
+    def _hear(self, call: "Call[FetchRequestView]", wanted: Wanted) -> bool:
+        """How far the follower is in one partition; whether there is something for it now."""
+        key = (wanted.topic_id, wanted.index)
+        standing = self._standing.get(key)
+        if standing is None:
+            standing = self._standing[key] = _Standing(self, wanted)
+        else:
+            wanted.told_high_watermark = standing.wanted.told_high_watermark
+            wanted.told_log_start_offset = standing.wanted.told_log_start_offset
+            standing.wanted = wanted
+        found = read_partition(
+            self._node, call.body, wanted, 0, is_first=False, heard_at=call.received
+        )
+        standing.watch(found.partition)
+        row, partition = found.row, found.partition
+        has_more = standing.has_more = _has_more(partition, wanted)
+        if has_more or _is_news(wanted, row):
+            self.news[standing] = None
+        else:
+            self.news.pop(standing, None)
+        return has_more or partition is None
+
+    def _forget(self, key: _Key) -> None:
+        standing = self._standing.pop(key, None)
+        if standing is not None:
+            standing.leave()
+            self.news.pop(standing, None)
+
+    def heard(self, standing: _Standing, count_bytes: int) -> None:
+        """Appended to; or, with 0 bytes, it is not what it was."""
+        self.news[standing] = None
+        if self._parked is not None:
+            self._parked.heard(count_bytes)
+
+    def answer(self, call: "Call[FetchRequestView]") -> Encoded:
+        """What there is to tell, as far as it fits; the rest is told next time."""
+        request = call.body
+        left = min(request.max_bytes, self._node.config.fetch_max_bytes)
+        size = 0
+        topics: dict[UUID | None, list[FetchedPartition]] = {}
+        for standing in list(self.news):
+            wanted = standing.wanted
+            most = min(left, wanted.max_bytes)
+            found = read_partition(self._node, request, wanted, most, is_first=not size)
+            if size and _has_more(found.partition, wanted) and not 0 < found.size < most:
+                # There is no room for it, or its last batch is cut off: it is the first next
+                # time, when a batch of any size finds room.
+                found.release()
+                break
+            del self.news[standing]
+            row = found.row
+            if row.slices or _is_news(wanted, row):
+                topics.setdefault(wanted.topic_id, []).append(row)
+                wanted.told_high_watermark = row.high_watermark
+                wanted.told_log_start_offset = row.log_start_offset
+            size += found.size
+            left -= found.size
+        told: list[FetchedTopic] = [(None, topic_id, rows) for topic_id, rows in topics.items()]
+        parts = pack_fetch_response(
+            call.version, call.correlation_id, topics=told, session_id=self.id
+        )
+        return Encoded(parts)
+
+    def give_up(self) -> None:
+        """Whoever waits has asked anew, or is gone."""
+        if self._parked is not None:
+            self._parked.leave()
+            self._parked = None
+
+    def is_parked(self, parked: "_Parked") -> bool:
+        return self._parked is parked
+
+    def resolve(self) -> None:
+        parked, self._parked = self._parked, None
+        if parked is not None:
+            parked.leave()
+            parked.later.resolve(self.answer(parked.call))
+
+    def close(self) -> None:
+        self.give_up()
+        for key in list(self._standing):
+            self._forget(key)
+
+
+class _Parked:
+    """A fetch that found nothing, until there is enough, or its time is up."""
+
+    __slots__ = ("_is_woken", "_missing_bytes", "_node", "_session", "_timer", "call", "later")
+
+    def __init__(
+        self, node: "Fetches", session: ReplicaSession, call: "Call[FetchRequestView]"
+    ) -> None:
+        self.call = call
+        self.later = Later()
+        self._node = node
+        self._session = session
+        self._missing_bytes = call.body.min_bytes
+        self._is_woken = False
+        deadline = later(call.received, call.body.max_wait_ms)
+        self._timer: Timer = node.clock.call_at(deadline, session.resolve)
+        call.peer.on_close.append(session.give_up)
+
+    def heard(self, count_bytes: int) -> None:
+        self._missing_bytes -= count_bytes
+        if self._is_woken or (self._missing_bytes > 0 and count_bytes):
+            return
+        self._is_woken = True
+        # What else is appended in this turn goes along.
+        self._node.turn.at_end(self._look)
+
+    def _look(self) -> None:
+        if not self.later.is_resolved and self._session.is_parked(self):
+            self._session.resolve()
+
+    def leave(self) -> None:
+        self._timer.cancel()
+        self.call.peer.on_close.remove(self._session.give_up)
+
+
+class ReplicaSessions:
+    """All followers' sessions on this node."""
+
+    def __init__(self, rng: Rng) -> None:
+        self._rng = rng
+        self._sessions: dict[int, ReplicaSession] = {}
+        self._of_replica: dict[int, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def fetch(self, node: "Fetches", call: "Call[FetchRequestView]") -> Answer:
+        """A request with a session epoch of 0 or more: in a new session or a known one."""
+        request = call.body
+        if request.session_epoch == _NEW:
+            self._close(request.replica_id, request.session_id)
+            session = self._open(node, request.replica_id)
+        else:
+            known = self._sessions.get(request.session_id)
+            if known is None:
+                return _refused(call, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+            if known.epoch != request.session_epoch:
+                return _refused(call, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+            session = known
+            session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
+        return session.fetch(call)
+
+    def close(self) -> None:
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
+        self._of_replica.clear()
+
+    def _open(self, node: "Fetches", replica_id: int) -> ReplicaSession:
+        session_id = 0
+        while session_id == 0 or session_id in self._sessions:
+            session_id = self._rng.below(_MAX_EPOCH)
+        session = self._sessions[session_id] = ReplicaSession(node, session_id, replica_id)
+        of_replica = self._of_replica.setdefault(replica_id, [])
+        of_replica.append(session_id)
+        if len(of_replica) > MOST_SESSIONS_OF_ONE:
+            self._close(replica_id, of_replica[0])
+        return session
+
+    def _close(self, replica_id: int, session_id: int) -> None:
+        of_replica = self._of_replica.get(replica_id, [])
+        if session_id in of_replica:
+            of_replica.remove(session_id)
+            self._sessions.pop(session_id).close()
+
+
+def _has_more(partition: Partition | None, wanted: Wanted) -> bool:
+    return partition is not None and partition.log.log_end_offset > wanted.fetch_offset
+
+
+def _is_news(wanted: Wanted, row: FetchedPartition) -> bool:
+    return bool(
+        row.error_code
+        or row.diverging_epoch is not None
+        or row.high_watermark != wanted.told_high_watermark
+        or row.log_start_offset != wanted.told_log_start_offset
+    )
+
+
+def _refused(call: "Call[FetchRequestView]", code: ErrorCode) -> Encoded:
+    parts = pack_fetch_response(call.version, call.correlation_id, topics=(), error_code=code)
+    return Encoded(parts)

@@ -1,0 +1,285 @@
+"""A follower's session at its leader: it costs what goes on, and it tells of all that does."""
+
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kafkapy.broker.fetch import reading
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.replication import serving
+from kafkapy.broker.replication.serving import MOST_SESSIONS_OF_ONE, ReplicaSessions
+from kafkapy.broker.requests.request import Call, Encoded, Later, Peer
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import TopicPartition
+from kafkapy.core.turn import Turn
+from kafkapy.kraft.image.topics import PartitionState
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.fetch_request import FetchRequestView
+from kafkapy.protocol.framing import read_response_head
+from kafkapy.protocol.replica_fetch import FetchedRow, ReplicaAnswer, read_replica_answer
+from kafkapy.sim.world.rng import SimRng
+from tests.broker.partitions.in_memory import TOPIC_ID, FakeReplication, open_partition
+from tests.coordinator.fakes import FakeClock
+
+VERSION = 17
+FOLLOWER, EPOCH = 2, 9
+COUNT = 20
+
+
+class Kit:
+    """Twenty partitions that node 1 leads, and a follower of them all."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.turn = Turn()
+        self.sessions = ReplicaSessions(SimRng(3))
+        self.parts = [self._led(index) for index in range(COUNT)]
+        self.node: Any = SimpleNamespace(
+            clock=self.clock,
+            turn=self.turn,
+            partitions=self,
+            config=SimpleNamespace(fetch_max_bytes=1 << 20),
+            directory_failed=None,
+        )
+        self.peer = Peer("PLAINTEXT", "h")
+        self.session = (0, 0)
+
+    def _led(self, index: int) -> Partition:
+        partition = open_partition(TopicPartition("t", index), clock=self.clock)
+        partition.follow_metadata(PartitionState((1, 2), (1, 2), 1, 2, 2, (UUID(int=1),) * 2))
+        return partition
+
+    def hosted(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+        if index >= COUNT:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+        return self.parts[index]
+
+    def replication(self, index: int) -> FakeReplication:
+        found = self.parts[index]._replication
+        assert isinstance(found, FakeReplication)
+        return found
+
+    def proposals(self, index: int) -> list[tuple[int, ...]]:
+        return [isr for isr, _ in self.replication(index).proposed]
+
+    def produce(self, index: int, value: bytes = b"v") -> None:
+        batch = build_batch([NewRecord(value=value, timestamp=self.clock.wall())])
+        self.parts[index].append(memoryview(batch))
+
+    def ask(
+        self,
+        rows: list[tuple[int, int]],
+        *,
+        wait_ms: int = 500,
+        forgotten: tuple[int, ...] = (),
+        max_bytes: int = 1 << 20,
+    ) -> Any:
+        """`rows` are (index, offset). The answer, or a Later."""
+        request = FetchRequestView(
+            FOLLOWER,
+            wait_ms,
+            1,
+            max_bytes,
+            0,
+            *self.session,
+            [(None, TOPIC_ID, [(index, 2, offset, -1, 0, 1 << 20) for index, offset in rows])],
+            [(None, TOPIC_ID, forgotten)] if forgotten else (),
+            EPOCH,
+        )
+        call = Call(ApiKey.FETCH, VERSION, 1, None, request, self.peer, self.clock.now())
+        answer = self.sessions.fetch(self.node, call)
+        if isinstance(answer, Later) and not answer.is_resolved:
+            return answer
+        return self.read(answer)
+
+    def read(self, answer: Any) -> ReplicaAnswer:
+        if isinstance(answer, Later):
+            answer = answer.answer
+        assert isinstance(answer, Encoded)
+        data = b"".join(part if isinstance(part, bytes) else part.read() for part in answer.parts)
+        view = memoryview(data)[4:]
+        _, at = read_response_head(ApiKey.FETCH, VERSION, view)
+        found = read_replica_answer(view[at:])
+        if found.error_code == 0:
+            self.session = (found.session_id, self.session[1] + 1)
+        return found
+
+    def begin(self) -> None:
+        self.read(self.wait(self.ask([(index, 0) for index in range(COUNT)])))
+
+    def wait(self, later: Later) -> Later:
+        self.clock.advance(500)
+        assert later.is_resolved
+        return later
+
+
+def rows(answer: ReplicaAnswer) -> dict[int, FetchedRow]:
+    return {row.partition: row for _, found in answer.topics for row in found}
+
+
+@pytest.fixture
+def kit() -> Kit:
+    return Kit()
+
+
+def test_what_is_appended_while_it_waits_is_told_at_once_and_alone(kit: Kit) -> None:
+    kit.begin()
+    later = kit.ask([])
+    assert isinstance(later, Later)
+    kit.produce(7)
+    assert later.is_resolved
+    assert {index: bool(row.records) for index, row in rows(kit.read(later)).items()} == {7: True}
+
+
+def test_what_was_appended_between_two_fetches_is_told_by_the_next(kit: Kit) -> None:
+    kit.begin()
+    kit.produce(3)
+    kit.produce(5)
+    later = kit.ask([])
+    kit.wait(later)
+    assert sorted(rows(kit.read(later))) == [3, 5]
+
+
+def test_a_request_looks_at_what_it_names_and_at_what_has_news(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    real = reading.read_partition
+
+    def counted(node: Any, request: Any, wanted: Any, *args: Any, **named: Any) -> Any:
+        looked.append(wanted.index)
+        return real(node, request, wanted, *args, **named)
+
+    kit.begin()
+    monkeypatch.setattr(serving, "read_partition", counted)
+    later = kit.ask([(4, 0)])
+    kit.produce(9)
+    kit.read(later)
+    assert looked == [4, 9]
+
+
+def test_a_fetch_says_how_far_the_follower_is_and_so_commits(kit: Kit) -> None:
+    kit.begin()
+    kit.produce(1)
+    assert kit.parts[1].log.high_watermark == 0
+    kit.ask([(1, 1)])
+    assert kit.parts[1].log.high_watermark == 1
+
+
+def test_a_high_watermark_that_moved_waits_for_the_next_answer(kit: Kit) -> None:
+    kit.begin()
+    kit.produce(1)
+    later = kit.ask([(1, 1)])
+    assert not later.is_resolved
+    kit.wait(later)
+    assert rows(kit.read(later))[1].high_watermark == 1
+
+
+def test_what_does_not_fit_is_told_next_time(kit: Kit) -> None:
+    kit.begin()
+    for index in range(6):
+        kit.produce(index, b"x" * 1000)
+    told: set[int] = set()
+    for _ in range(6):
+        found = kit.ask([(index, 1) for index in told], max_bytes=2000, wait_ms=0)
+        told |= {index for index, row in rows(found).items() if row.records}
+    assert told == set(range(6))
+
+
+def test_who_is_not_led_here_any_more_is_told_so_at_once(kit: Kit) -> None:
+    kit.begin()
+    later = kit.ask([])
+    kit.parts[2].follow_metadata(PartitionState((1, 2), (1, 2), 2, 3, 3, (UUID(int=1),) * 2))
+    assert later.is_resolved
+    assert rows(kit.read(later))[2].error_code == ErrorCode.FENCED_LEADER_EPOCH
+
+
+def test_what_is_unknown_is_answered_at_once(kit: Kit) -> None:
+    kit.begin()
+    found = kit.ask([(COUNT + 1, 0)])
+    assert rows(found)[COUNT + 1].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_what_is_forgotten_is_watched_no_more(kit: Kit) -> None:
+    kit.begin()
+    later = kit.ask([], forgotten=(7,))
+    kit.produce(7)
+    assert not later.is_resolved
+    assert not kit.parts[7].end_watchers
+
+
+def test_requests_of_a_session_come_one_after_the_other(kit: Kit) -> None:
+    kit.begin()
+    session = kit.session
+    for wrong in ((session[0], session[1] + 1), (session[0] + 1, session[1])):
+        kit.session = wrong
+        assert kit.ask([]).error_code in (
+            ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+            ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        )
+    kit.session = session
+    assert isinstance(kit.ask([]), Later)
+
+
+def test_a_new_session_takes_the_place_of_the_old_one(kit: Kit) -> None:
+    kit.begin()
+    kit.session = (kit.session[0], 0)
+    kit.begin()
+    assert len(kit.sessions) == 1
+    assert len(kit.parts[0].end_watchers) == 1
+
+
+def test_a_follower_that_forgets_its_sessions_does_not_fill_the_leader(kit: Kit) -> None:
+    for _ in range(MOST_SESSIONS_OF_ONE + 5):
+        kit.session = (0, 0)
+        kit.begin()
+    assert len(kit.sessions) == MOST_SESSIONS_OF_ONE
+    assert len(kit.parts[0].end_watchers) == MOST_SESSIONS_OF_ONE
+
+
+def test_whoever_waits_is_let_go_when_its_connection_closes(kit: Kit) -> None:
+    kit.begin()
+    later = kit.ask([])
+    for then in list(kit.peer.on_close):
+        then()
+    kit.produce(7)
+    assert not later.is_resolved
+    assert not kit.peer.on_close
+
+
+def test_who_has_nothing_to_say_is_caught_up_until_something_comes(kit: Kit) -> None:
+    """An hour of silence is no lag: it fetched all along, and there was nothing."""
+    kit.begin()
+    for _ in range(80):  # a lag is 30 s
+        kit.read(kit.wait(kit.ask([])))
+    kit.ask([])
+    kit.produce(4)
+    kit.parts[4].drop_lagging(kit.clock.now())
+    assert not kit.proposals(4)
+    kit.clock.advance(60_000)
+    kit.parts[4].drop_lagging(kit.clock.now())
+    assert kit.proposals(4) == [(1,)]
+
+
+def test_where_the_log_begins_is_news(kit: Kit) -> None:
+    kit.begin()
+    kit.produce(1)
+    kit.ask([(1, 1)], wait_ms=0)
+    later = kit.ask([(1, 1)])
+    kit.parts[1].begin_later(1)
+    kit.wait(later)
+    assert rows(kit.read(later))[1].log_start == 1
+
+
+def test_who_is_ready_joins_as_soon_as_the_metadata_has_it_alive(kit: Kit) -> None:
+    partition = kit.parts[6]
+    partition.follow_metadata(PartitionState((1, 2), (1,), 1, 2, 3, (UUID(int=1),) * 2))
+    kit.replication(6).dead.add(FOLLOWER)
+    kit.begin()
+    assert not kit.proposals(6)
+    kit.replication(6).dead.clear()
+    partition.admit(FOLLOWER)
+    assert kit.proposals(6) == [(1, 2)]
