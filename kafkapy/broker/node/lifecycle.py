@@ -7,7 +7,7 @@
 formats/controller 1. While no controller is active nobody is asked: the next one is, as soon
 as it is there. Who was the controller before does not matter.
 
-That none is there is told once, however often it is tried.
+That none is there, and why one does not register us, is told once, however often it is tried.
 """
 
 from collections.abc import Callable
@@ -68,7 +68,7 @@ class Lifecycle:
         self._is_ready = False
         self._is_waiting_for_controller = False
         self._leave_retry_ms = _FIRST_LEAVE_RETRY_MS
-        self._has_told_none_is_there = False
+        self._told_last: ErrorCode | None = None
         self._giving_up: Timer | None = None
         self._on_registered: Callback | None = None
         self._on_running: Callback | None = None
@@ -125,10 +125,11 @@ class Lifecycle:
         if self.state is BrokerState.SHUTTING_DOWN:
             return
         if isinstance(answer, Refused):
-            self._tell_refusal("broker registration refused", answer)
+            if answer.code is not self._told_last:
+                self._tell_refusal("broker registration refused", answer)
             self._again(_RETRY_MS)
             return
-        self._has_told_none_is_there = False
+        self._told_last = None
         self._facts.epoch = answer.epoch
         if self._on_registered is not None:
             registered, self._on_registered = self._on_registered, None
@@ -144,7 +145,7 @@ class Lifecycle:
             return
         wait_ms = self._interval_ms
         if not isinstance(answer, Refused):
-            self._has_told_none_is_there = False
+            self._told_last = None
             if self._giving_up is not None:
                 self._give_up_in_time()
         if isinstance(answer, Refused):
@@ -170,10 +171,9 @@ class Lifecycle:
         self._again(wait_ms)
 
     def _tell_refusal(self, what: str, refused: Refused) -> None:
-        is_none_there = refused.code is ErrorCode.NOT_CONTROLLER
-        if not (is_none_there and self._has_told_none_is_there):
+        if not refused.code is self._told_last is ErrorCode.NOT_CONTROLLER:
             self._journal.warning(what, reason=refused)
-        self._has_told_none_is_there = is_none_there
+        self._told_last = refused.code
 
     def _give_up_in_time(self) -> None:
         if self._giving_up is not None:

@@ -110,7 +110,8 @@ class RaftTransport:
 
         def answered(answer: Any) -> None:
             read = self._read(rpc, answer)
-            self._note(address, read if isinstance(read, Exception) else None)
+            failure = answer if isinstance(answer, CallFailed) else read
+            self._note(address, failure if isinstance(failure, Exception) else None)
             then(read)
 
         self._connection(address, waits=isinstance(request, FetchRequest)).call(

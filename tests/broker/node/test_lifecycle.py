@@ -108,8 +108,11 @@ def test_a_registration_that_is_refused_is_tried_again() -> None:
     broker.link.answer(Refused(ErrorCode.DUPLICATE_BROKER_REGISTRATION))
     assert not broker.link.asked
     broker.clock.advance(50)
+    broker.link.answer(Refused(ErrorCode.DUPLICATE_BROKER_REGISTRATION))
+    broker.clock.advance(50)
     broker.link.answer(BrokerRegistered(42))
     assert broker.told == ["registered"]
+    assert len(broker.heard.events) == 1, "the reason is told once"
 
 
 def test_a_fenced_broker_asks_again_soon_and_one_that_runs_at_its_interval() -> None:

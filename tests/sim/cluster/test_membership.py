@@ -75,6 +75,16 @@ def test_a_clean_stop_of_each_node() -> None:
     assert stopped == [1, 2]
 
 
+@pytest.mark.parametrize("roles", [(COMBINED,) * 3, ("controller", "broker")])
+def test_all_stop_at_once_and_nobody_waits_for_who_is_gone(roles: tuple[str, ...]) -> None:
+    world = ClusterWorld(6, roles)
+    world.start()
+    world.run_until(lambda: all_serve(world), 30_000)
+    for host in world.hosts.values():
+        host.stop(lambda: None)
+    world.run_until(lambda: not any(host.is_alive for host in world.hosts.values()), 3000)
+
+
 def test_brokers_do_not_wait_for_the_answer_of_a_controller_that_was_replaced() -> None:
     """It is paused, so its connections stay, and its answers would come after the session."""
     world = ClusterWorld(5)
