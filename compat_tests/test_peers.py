@@ -86,8 +86,7 @@ def told(cluster: Cluster, asked: int) -> list[str]:
     at = ("--bootstrap-server", cluster.address(asked))
     topics = tool("kafka-topics", *at, "--describe").splitlines()
     settings = tool("kafka-configs", *at, "--describe", "--entity-type", "topics").splitlines()
-    quotas = tool("kafka-configs", *at, "--describe", "--entity-type", "users").splitlines()
-    return sorted(line.replace("\t", " ").strip() for line in topics + settings + quotas)
+    return sorted(line.replace("\t", " ").strip() for line in topics + settings)
 
 
 def batches(cluster: Cluster, node_id: int) -> dict[int, bytes]:
