@@ -39,10 +39,14 @@ class Closed(Exception):
 
 
 class Side:
-    """A connection to one server, for one case at one version of the API it is about."""
+    """A connection to one server, for one case at one version of the API it is about; from
+    `source`, an address of this machine, if the server is to tell it from others."""
 
-    def __init__(self, address: str, api_key: ApiKey, version: int, name: str) -> None:
+    def __init__(
+        self, address: str, api_key: ApiKey, version: int, name: str, source: str | None = None
+    ) -> None:
         self.address = address
+        self.source = source
         self.version = version
         self.name = name
         self.heard: list[tuple[str, Any]] = []
@@ -185,7 +189,8 @@ class Side:
 
     def _connected(self) -> socket.socket:
         host, port = self.address.split(":")
-        connection = socket.create_connection((host, int(port)), timeout=8)
+        source = None if self.source is None else (self.source, 0)
+        connection = socket.create_connection((host, int(port)), timeout=8, source_address=source)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 

@@ -1,7 +1,7 @@
 """DeleteTopics, v1-6. v6 also takes topic ids (KIP-516)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 from uuid import UUID
 
@@ -38,6 +38,7 @@ def handle(node: "Needs", call: "Call[DeleteTopicsRequest]") -> Answer:
     promise = Later()
     topics = node.controller.image.topics_by_id
     names = {asked: topics[topic_id].name for asked, topic_id in wanted.items()}
+    names |= dict(_told(node, call, verdicts))
 
     def decided(reply: DeleteReply | Refused) -> None:
         if isinstance(reply, Refused):
@@ -103,6 +104,18 @@ def _looked_up(
             )
             del wanted[one]
     return verdicts, wanted
+
+
+def _told(
+    node: "Needs", call: "Call[DeleteTopicsRequest]", verdicts: Mapping[_Asked, Refused | None]
+) -> Iterator[tuple[_Asked, str]]:
+    """The names of topics that were asked for by id, may be known, and not deleted."""
+    topics = node.controller.image.topics_by_id
+    for asked, refused in verdicts.items():
+        if refused is not None and refused.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            topic = None if asked.topic_id is None else topics.get(asked.topic_id)
+            if topic is not None and _may(node, call, Operation.DESCRIBE, topic.name):
+                yield asked, topic.name
 
 
 def _may(node: "Needs", call: "Call[DeleteTopicsRequest]", operation: Operation, name: str) -> bool:

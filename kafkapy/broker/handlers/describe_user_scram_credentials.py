@@ -4,17 +4,26 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.broker.security.authorizer.asking import allows_on_cluster
 from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.acls import Operation
+from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from kio.schema.describe_user_scram_credentials.v0.request import (
         DescribeUserScramCredentialsRequest,
     )
 
-    from kafkapy.broker.requests.needs import HasImage
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasImage
+
+    class Needs(HasAuthorizer, HasImage, Protocol): ...
 
 
-def handle(node: "HasImage", call: "Call[DescribeUserScramCredentialsRequest]") -> Answer:
+def handle(node: "Needs", call: "Call[DescribeUserScramCredentialsRequest]") -> Answer:
+    if not allows_on_cluster(node, call, Operation.DESCRIBE):
+        return _denied([one.name for one in call.body.users or ()])
     known: dict[str, list[dict[str, Any]]] = {}
     for (user, mechanism), one in sorted(node.image.scram.items()):
         known.setdefault(user, []).append({"mechanism": mechanism, "iterations": one.iterations})
@@ -25,6 +34,13 @@ def handle(node: "HasImage", call: "Call[DescribeUserScramCredentialsRequest]") 
         "error_message": None,
         "results": [_result(user, count, known.get(user)) for user, count in asked.items()],
     }
+
+
+def _denied(users: list[str]) -> dict[str, Any]:
+    code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    error = {"error_code": code, "error_message": ERROR_MESSAGES[code]}
+    rows = [{"user": user, **error, "credential_infos": ()} for user in users]
+    return {"throttle_time": 0, **error, "results": rows}
 
 
 def _result(user: str, count: int, infos: list[dict[str, Any]] | None) -> dict[str, Any]:

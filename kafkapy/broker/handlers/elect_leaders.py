@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.controller.ask import ask, explained
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
+from kafkapy.broker.security.authorizer.asking import allows_on_cluster
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
+from kafkapy.kraft.acls import Operation
 from kafkapy.kraft.controller.elections import ElectLeaders, ElectReply
 
 if TYPE_CHECKING:
@@ -15,9 +17,9 @@ if TYPE_CHECKING:
 
     from kio.schema.elect_leaders.v2.request import ElectLeadersRequest
 
-    from kafkapy.broker.requests.needs import HasController, HasImage
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasController, HasImage
 
-    class Needs(HasController, HasImage, Protocol): ...
+    class Needs(HasAuthorizer, HasController, HasImage, Protocol): ...
 
 
 _PREFERRED, _UNCLEAN = 0, 1
@@ -25,6 +27,8 @@ _PREFERRED, _UNCLEAN = 0, 1
 
 def handle(node: "Needs", call: "Call[ElectLeadersRequest]") -> Answer:
     wanted = _wanted(call)
+    if not allows_on_cluster(node, call, Operation.ALTER):
+        return _all(wanted, Refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     kind = optional(call.body, "election_type", _PREFERRED)
     if kind not in (_PREFERRED, _UNCLEAN):
         return _all(wanted, Refused(ErrorCode.INVALID_REQUEST, f"Unknown election type {kind}"))

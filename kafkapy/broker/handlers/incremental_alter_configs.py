@@ -7,6 +7,7 @@ rest by the controller. kafkapy has no named loggers, so none of them can be alt
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.config.alter import check_incremental, duplicates
+from kafkapy.broker.config.resources import Resource
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import require_for_configs
@@ -40,6 +41,9 @@ def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answe
             continue
         alterations = _alterations(one)
         try:
+            # Only of loggers is it asked before their settings are looked at.
+            if resource[0] == int(Resource.BROKER_LOGGER):
+                require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
             check_incremental(node.config, resource, alterations)
             require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
         except Refused as refused:

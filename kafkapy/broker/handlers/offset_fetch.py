@@ -73,6 +73,7 @@ def _asked(
     group: "OffsetFetchRequestGroup | OffsetFetchRequestV7",
     require_stable: bool,
 ) -> _Asked:
+    is_allowed = allows(node, call, Operation.DESCRIBE, ResourceType.GROUP, group.group_id)
     partitions: list[TopicPartition] = []
     unknown: list[OffsetFetchRequestTopics] = []
     denied: list[OffsetFetchRequestTopics | OffsetFetchRequestTopic] = []
@@ -80,7 +81,7 @@ def _asked(
         name = _name(node, call, topic)
         if name is None:
             unknown.append(cast("OffsetFetchRequestTopics", topic))
-        elif not allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, name):
+        elif is_allowed and not allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, name):
             denied.append(topic)
         else:
             partitions += [TopicPartition(name, index) for index in topic.partition_indexes]
@@ -91,7 +92,6 @@ def _asked(
         optional(group, "member_epoch", -1),
         require_stable,
     )
-    is_allowed = allows(node, call, Operation.DESCRIBE, ResourceType.GROUP, group.group_id)
     return _Asked(event, tuple(unknown), tuple(denied), is_allowed)
 
 

@@ -121,7 +121,7 @@ APIS: tuple[Api, ...] = (
     _row(K.SASL_AUTHENTICATE, (0, 2), (), **_BOTH),
     _row(K.CREATE_PARTITIONS, (0, 3), "ALTER on Topic", **_FORWARDED),
     _row(K.DELETE_GROUPS, (0, 2), "DELETE on Group"),
-    _row(K.ELECT_LEADERS, (0, 2), _ALTER_CLUSTER, **_FORWARDED),
+    _row(K.ELECT_LEADERS, (0, 2), "ALTER on Cluster", **_FORWARDED),
     _row(
         K.INCREMENTAL_ALTER_CONFIGS,
         (0, 1),
@@ -143,7 +143,7 @@ APIS: tuple[Api, ...] = (
     _row(K.OFFSET_DELETE, (0, 0), "DELETE on Group, READ on Topic"),
     _row(K.DESCRIBE_CLIENT_QUOTAS, (0, 1), (on_cluster(Operation.DESCRIBE_CONFIGS),)),
     _row(K.ALTER_CLIENT_QUOTAS, (0, 1), "ALTER_CONFIGS on Cluster", **_FORWARDED),
-    _row(K.DESCRIBE_USER_SCRAM_CREDENTIALS, (0, 0), _DESCRIBE_CLUSTER, **_BOTH),
+    _row(K.DESCRIBE_USER_SCRAM_CREDENTIALS, (0, 0), "DESCRIBE on Cluster", **_BOTH),
     _row(K.ALTER_USER_SCRAM_CREDENTIALS, (0, 0), "ALTER on Cluster", **_FORWARDED),
     _row(K.DESCRIBE_QUORUM, (0, 2), _DESCRIBE_CLUSTER, **_FORWARDED),
     _row(

@@ -129,6 +129,8 @@ def _empty_response(api_key: int, version: int) -> Mapping[str, Any]:
             empty[field.name] = None
         elif field.metadata.get("kafka_type") == "string":
             empty[field.name] = ""
+        elif field.metadata.get("kafka_type") == "bytes":
+            empty[field.name] = b""
         elif field.name == "error_code" or field.default is MISSING:
             empty[field.name] = 0
     return empty

@@ -1,0 +1,26 @@
+"""Both servers, asked everything by somebody with each single permission, answer alike; and
+Apache Kafka still answers what is recorded of it for the unit tests."""
+
+from pathlib import Path
+
+import pytest
+
+from compat_tests import installation, targets
+from compat_tests.differ import permissions
+from compat_tests.differ.record_permissions import all_answers, recorded
+
+pytestmark = [pytest.mark.slow, pytest.mark.admin]
+
+
+@pytest.mark.parametrize("kind", targets.TARGETS)
+def test_a_server_answers_everybody_as_apache_kafka_does(kind: str, tmp_path: Path) -> None:
+    server = targets.server(kind, tmp_path, permissions.PROPERTIES)
+    try:
+        server.start()
+        answers = all_answers(server.bootstrap)
+    except installation.Unavailable as reason:
+        pytest.skip(str(reason))
+    finally:
+        server.stop()
+    found = permissions.differences(recorded(), answers)
+    assert not found, "\n".join(["", *found])
