@@ -29,6 +29,7 @@ from kafkapy.broker.node.settings import (
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.peers.broker_connections import BrokerConnections, OtherBrokers
+from kafkapy.broker.replication.assignments import DirectoryAssignments
 from kafkapy.broker.replication.replication import Replication
 from kafkapy.broker.replication.serving import ReplicaSessions
 from kafkapy.broker.transactions.wiring import TransactionWiring
@@ -37,10 +38,11 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
 from kafkapy.group.lag import LagFigure
-from kafkapy.kraft.controller.directories import ReplicaDirectory
 from kafkapy.kraft.controller.producer_ids import ProducerIdBlock
+from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
+from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.log.config import LogConfig
 from kafkapy.log.directories.all_logs import AllLogs
 from kafkapy.log.partition_log import PartitionLog
@@ -110,6 +112,8 @@ class BrokerRole(Role):
             self._replication,
         )
         self.partitions.on_followed = self._serving
+        self._assignments = DirectoryAssignments(link, self.clock, self._facts.assignment)
+        self.partitions.on_kept = self._kept
         self.lifecycle = Lifecycle(
             link,
             self._facts,
@@ -202,6 +206,7 @@ class BrokerRole(Role):
         self._groups.close()
         self._replication.close()
         self.replica_sessions.close()
+        self._assignments.close()
         self._other_brokers.close()
         self.partitions.close()
         self.hang_up(partial(self._close, then))
@@ -301,6 +306,17 @@ class BrokerRole(Role):
             # Else it would go offline with the directory that it was last known to be in.
             self._tell_directory(self.logs.directory_id_of(log), (partition,))
 
+    def _kept(self, partition: Partition, state: PartitionState) -> None:
+        """The metadata spoke of a partition that lives here: does it know where?"""
+        topic_id, index = partition.topic_id, partition.topic_partition.partition
+        if partition.is_offline or self.image.metadata_version < DIRECTORY_ASSIGNMENT:
+            return
+        directory = self.logs.directory_id_of(partition.log)
+        if state.directory(self.node_id) == directory:
+            self._assignments.known(topic_id, index)
+        else:
+            self._assignments.tell(topic_id, index, directory)
+
     def directory_failed(self, failed: DiskFailed) -> None:
         """A log directory is gone: its partitions go offline, the others go on."""
         directory = self.logs.fail(failed)
@@ -321,14 +337,11 @@ class BrokerRole(Role):
         )
         # Replicas are placed without naming their directory: only we know what went with it.
         self._tell_directory(ids[directory], lost)
+        self.lifecycle.say_now()
 
     def _tell_directory(self, directory_id: UUID, partitions: Iterable[Partition]) -> None:
-        told = self._facts.assignment(
-            ReplicaDirectory(directory_id, one.topic_id, one.topic_partition.partition)
-            for one in partitions
-        )
-        if told.replicas:  # what is refused was deleted meanwhile
-            self.link.assign_directories(told, lambda _: None)
+        for one in partitions:
+            self._assignments.tell(one.topic_id, one.topic_partition.partition, directory_id)
 
 
 def _nobody_is_connected(then: Callback) -> None:

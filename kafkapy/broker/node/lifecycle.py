@@ -97,6 +97,11 @@ class Lifecycle:
         self._give_up_in_time()
         self._speak()
 
+    def say_now(self) -> None:
+        """What the controller is to hear at once: a directory has failed."""
+        if self._facts.is_registered:
+            self._speak()
+
     def _speak(self) -> None:
         """Say now what is next to be said."""
         if self._timer is not None:

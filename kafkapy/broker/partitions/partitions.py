@@ -25,13 +25,15 @@ from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Callback, Clock
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.kraft.image.topics import TopicState
+from kafkapy.kraft.image.topics import PartitionState, TopicState
+from kafkapy.kraft.uuids import MIGRATING, UNASSIGNED
 from kafkapy.log.config import LogConfig
 from kafkapy.log.directories.all_logs import AllLogs
 
 # What the steps of the backlog cost: files made or put aside, a role changed.
 _FILES_COST_US: Final = 800
 _ROLE_COST_US: Final = 20
+_NOT_ASSIGNED: Final = (None, MIGRATING, UNASSIGNED)
 
 
 class Replicates(HasReplicas, Protocol):
@@ -44,7 +46,8 @@ class Replicates(HasReplicas, Protocol):
 
 class Partitions:
     """The registry. `on_leadership` listeners hear (partition, is_leader) after a change;
-    `on_followed` hears of each topic whose partitions all are what the metadata says."""
+    `on_followed` hears of each topic whose partitions all are what the metadata says, `on_kept`
+    of each partition here that the metadata said something of."""
 
     def __init__(
         self,
@@ -68,6 +71,7 @@ class Partitions:
         self.on_leadership: list[Callable[[Partition, bool], None]] = []
         self.on_deleted: list[Callable[[TopicPartition], None]] = []
         self.on_followed: Callable[[UUID], None] = _nobody_listens
+        self.on_kept: Callable[[Partition, PartitionState], None] = _nobody_minds
         # Steps in the order of the metadata; each returns what it cost.
         self._backlog: deque[Callable[[], int]] = deque()
         self._work: Job | None = None
@@ -206,7 +210,7 @@ class Partitions:
                 self._delete(topic, index)
             return
         if partition is None:
-            partition = self._create(topic, index)
+            partition = self._create(topic, index, state.directory(self._node_id))
             if partition is None:
                 return
         followed = (partition.leader, partition.leader_epoch)
@@ -215,13 +219,21 @@ class Partitions:
                 heard(partition, partition.is_leader)
         if (partition.leader, partition.leader_epoch) != followed:
             self._replication.follow(partition)
+        self.on_kept(partition, state)
 
-    def _create(self, topic: TopicState, index: int) -> Partition | None:
+    def _create(self, topic: TopicState, index: int, directory: UUID | None) -> Partition | None:
         topic_partition = TopicPartition(topic.name, index)
         try:
-            log = self._logs.get_or_create(topic_partition, topic.id, self._config_for(topic.name))
+            log = self._logs.get_or_create(
+                topic_partition,
+                topic.id,
+                self._config_for(topic.name),
+                assigned=None if directory in _NOT_ASSIGNED else directory,
+            )
         except DiskFailed:
             return None  # the directory has gone offline and says so itself
+        except Refused:
+            return None  # where it is, or may be, has been offline since before
         partition = Partition(
             topic_partition, topic.id, self._node_id, log, self._disk_failed, self._replication
         )
@@ -267,4 +279,8 @@ class Partitions:
 
 
 def _nobody_listens(_: UUID) -> None:
+    pass
+
+
+def _nobody_minds(_: Partition, __: PartitionState) -> None:
     pass

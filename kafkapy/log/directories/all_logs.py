@@ -209,11 +209,12 @@ class AllLogs:
         config: LogConfig,
         *,
         path: str | None = None,
-        is_new: bool = True,
+        assigned: UUID | None = None,
     ) -> PartitionLog:
         """Refused(INCONSISTENT_TOPIC_ID) if a log of that name holds another topic's data;
-        Refused(KAFKA_STORAGE_ERROR) if it is not here but may be in an offline directory
-        (`is_new`: the metadata says it cannot be), or there is no directory left."""
+        Refused(KAFKA_STORAGE_ERROR) if it is not here but in an offline directory, or may be
+        (`assigned`: the metadata says where), or there is no directory left: a replica that
+        begins anew here, with nothing, must not stand for one whose disk may come back."""
         log = self.get(topic_partition)
         if log is not None:
             if log.topic_id not in (None, topic_id):
@@ -224,17 +225,34 @@ class AllLogs:
             log.adopt_topic_id(topic_id)
             log.config = config
             return log
-        if self.is_offline(topic_partition) or (self.has_offline and not is_new):
+        path = path or self._preferred.pop(topic_partition, None) or self._online_path(assigned)
+        if self._is_lost(topic_partition, topic_id) or (
+            self.has_offline and path is None and assigned is not None
+        ):
             raise Refused(
                 ErrorCode.KAFKA_STORAGE_ERROR,
                 f"{topic_partition} may be in a log directory that is offline",
             )
-        directory = self._choose(path or self._preferred.pop(topic_partition, None))
+        directory = self._choose(path)
         try:
             return directory.create(topic_partition, topic_id, config)
         except DiskFailed as error:
             self.on_failed(error)
             raise
+
+    def _online_path(self, directory_id: UUID | None) -> str | None:
+        for path, one in self._directory_ids.items():
+            if one == directory_id and self._directories[path].is_online:
+                return path
+        return None
+
+    def _is_lost(self, topic_partition: TopicPartition, topic_id: UUID) -> bool:
+        """Whether it is in a directory that failed, not another topic of that name."""
+        for directory in self._directories.values():
+            log = None if directory.is_online else directory.logs.get(topic_partition)
+            if log is not None and log.topic_id in (None, topic_id):
+                return True
+        return False
 
     def _choose(self, path: str | None) -> LogDirectory:
         if path is not None and self._directories[path].is_online:

@@ -56,7 +56,9 @@ class ClusterWorld:
         self._roles = dict(enumerate(roles, 1))
         self._settings = {**SETTINGS, **(settings or {})}
         self.hosts = {node_id: self._host(node_id) for node_id in self._roles}
-        self._format()
+        self._cluster_id = uuid_to_text(new_uuid(self.rng.fork("cluster id")))
+        for host in self.hosts.values():
+            self.format(host)
 
     @property
     def controllers(self) -> list[Host]:
@@ -126,19 +128,18 @@ class ClusterWorld:
             trace=self.trace,
         )
 
-    def _format(self) -> None:
-        cluster_id = uuid_to_text(new_uuid(self.rng.fork("cluster id")))
-        for host in self.hosts.values():
-            paths = host.settings["log.dirs"].split(",")
-            format_directories(
-                host.disk,
-                self.rng.fork(f"{host.name}/format"),
-                self.clock.wall(),
-                paths,
-                cluster_id=cluster_id,
-                node_id=host.node_id,
-                metadata_path=paths[0],
-                standalone=None,
-                extra=self._bootstrap,
-                ignore_formatted=False,
-            )
+    def format(self, host: Host) -> None:
+        """As whoever sets up the machine does; again, once it was given empty disks."""
+        paths = host.settings["log.dirs"].split(",")
+        format_directories(
+            host.disk,
+            self.rng.fork(f"{host.name}/format {host.boots}"),
+            self.clock.wall(),
+            paths,
+            cluster_id=self._cluster_id,
+            node_id=host.node_id,
+            metadata_path=paths[0],
+            standalone=None,
+            extra=self._bootstrap,
+            ignore_formatted=host.boots > 0,
+        )

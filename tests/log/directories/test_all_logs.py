@@ -214,8 +214,23 @@ def test_an_old_partition_that_may_be_offline_is_not_made_anew(machine: Machine)
     logs.load(lambda topic: CONFIG, lambda *_: False)
     assert logs.has_offline
     with pytest.raises(Refused):
-        logs.get_or_create(ORDERS, TOPIC_ID, CONFIG, is_new=False)
-    assert logs.get_or_create(ORDERS, TOPIC_ID, CONFIG, is_new=True)
+        logs.get_or_create(ORDERS, TOPIC_ID, CONFIG, assigned=machine.rng.uuid())
+    log = logs.get_or_create(ORDERS, TOPIC_ID, CONFIG, assigned=machine.ids[B])
+    assert logs.path_of(log) == B
+    assert logs.get_or_create(PAYMENTS, TOPIC_ID, CONFIG)
+
+
+def test_a_new_topic_of_the_name_of_one_that_is_lost_is_made(machine: Machine) -> None:
+    logs = machine.started()
+    path = logs.path_of(create(logs, ORDERS))
+    logs.fail(DiskFailed(f"{path}/orders-0/x.log", "bad sector"))
+    other = logs.get_or_create(ORDERS, machine.rng.uuid(), CONFIG)
+    assert logs.path_of(other) != path
+
+
+def test_a_replica_whose_directory_was_replaced_is_made_anew(machine: Machine) -> None:
+    logs = machine.started()
+    assert logs.get_or_create(ORDERS, TOPIC_ID, CONFIG, assigned=machine.rng.uuid())
 
 
 def test_what_fails_in_the_background_is_told(machine: Machine) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from kafkapy.broker.peers.failures import CallFailed
 from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
 from kafkapy.sim.cluster.client import Client
@@ -31,10 +32,10 @@ class Kit:
     def before_start(self) -> None:
         """For kits whose nodes differ."""
 
-    def create(self, name: str, **configs: str) -> None:
+    def create(self, name: str, partitions: int = 1, **configs: str) -> None:
         topic = {
             "name": name,
-            "num_partitions": 1,
+            "num_partitions": partitions,
             "replication_factor": 3,
             "configs": [
                 {"name": key.replace("_", "."), "value": value} for key, value in configs.items()
@@ -77,6 +78,19 @@ class Kit:
     def others(self, host: Host) -> list[str]:
         """The names of the other machines of the cluster; clients are none."""
         return [one.name for one in self.world.hosts.values() if one is not host]
+
+    def state(self, name: str = "t", index: int = 0) -> PartitionState:
+        """As the active controller has it."""
+        node = self.world.wait_for_controller().node
+        assert node is not None
+        return node.image.topics_by_name[name].partitions[index]
+
+    def wipe(self, host: Host, *paths: str) -> None:
+        """New disks, formatted and empty, in the place of these; of all, if none is named."""
+        for path in paths or host.settings["log.dirs"].split(","):
+            host.disk.remove_tree(path)
+            host.disk.make_directory(path)
+        self.world.format(host)
 
     def produce(self, value: bytes, acks: int = ALL) -> bool:
         """Once, to whoever leads now."""
