@@ -20,7 +20,8 @@ from kafkapy.core.step import Step, TimerFired
 from kafkapy.core.time import Instant, later
 from kafkapy.kraft.controller import leadership
 from kafkapy.kraft.controller.facts import BrokerHeard, BrokerSilent, ControllerStep, Fact
-from kafkapy.kraft.controller.state import Contact, ControllerState
+from kafkapy.kraft.controller.state import Contact, ControllerState, Sweep
+from kafkapy.kraft.controller.sweeps import begun, first_slice, leaving, one_slice
 from kafkapy.kraft.features import CORDONED_LOG_DIRS, DIRECTORY_ASSIGNMENT
 from kafkapy.kraft.image.registrations import BrokerRegistration
 from kafkapy.kraft.records.metadata import BrokerRegistrationChangeRecord, UnregisterBrokerRecord
@@ -117,7 +118,12 @@ class BrokerMachine:
             contact = None
         standing = self._standing(broker, contact)
         wanted = self._next(standing, beat, contact)
-        records = self._records(broker, standing, wanted) + self._directory_records(broker, beat)
+        records, rest = self._records(broker, standing, wanted)
+        records += self._directory_records(broker, beat)
+        notes: tuple[Fact, ...] = ()
+        timers: dict[Hashable, Instant | None] = {}
+        if rest is not None:
+            notes, timers = begun(rest, now)
         reply = HeartbeatReply(
             is_caught_up=beat.metadata_offset >= self._registered_at(broker),
             is_fenced=wanted in (Standing.FENCED, Standing.SHUT_DOWN_NOW),
@@ -138,9 +144,12 @@ class BrokerMachine:
             heard = heard._replace(shutdown_offset=last if since is None else since)
         return Step(
             records=tuple(records),
-            notes=(BrokerHeard(broker.id, heard),),
+            notes=(BrokerHeard(broker.id, heard), *notes),
             reply=reply,
-            timers={session_key(broker.id): later(now, self._state.settings.session_timeout_ms)},
+            timers={
+                session_key(broker.id): later(now, self._state.settings.session_timeout_ms),
+                **timers,
+            },
         )
 
     def _standing(self, broker: BrokerRegistration, contact: Contact | None) -> Standing:
@@ -189,16 +198,29 @@ class BrokerMachine:
 
     def _records(
         self, broker: BrokerRegistration, standing: Standing, wanted: Standing
-    ) -> list[Fact]:
+    ) -> tuple[list[Fact], Sweep | None]:
+        """And what is left for later, if that is much."""
         if standing is wanted or (broker.fenced and wanted is Standing.SHUT_DOWN_NOW):
-            return []
+            return [], None
         if wanted is Standing.UNFENCED:
-            return unfenced(self._state, broker)
+            return self._serving(broker)
         if wanted is Standing.SHUTTING_DOWN:
             return self._leaving(broker)
-        return fenced(self._state, broker)
+        return fenced(self._state, broker), None
 
-    def _leaving(self, broker: BrokerRegistration) -> list[Fact]:
+    def _serving(self, broker: BrokerRegistration) -> tuple[list[Fact], Sweep | None]:
+        """It leads again what nobody leads."""
+        waiting, rest = first_slice(leadership.without_leader(self._state))
+        records: list[Fact] = [
+            BrokerRegistrationChangeRecord(
+                broker_id=broker.id, broker_epoch=broker.epoch, fenced=UNFENCE
+            ),
+            *leadership.updates(self._state, waiting, added=broker.id),
+        ]
+        return records, Sweep(broker.id, rest, added=broker.id) if rest else None
+
+    def _leaving(self, broker: BrokerRegistration) -> tuple[list[Fact], Sweep | None]:
+        """Marked first: nobody takes it into an ISR again."""
         records: list[Fact] = []
         if not broker.in_controlled_shutdown:
             records.append(
@@ -206,8 +228,9 @@ class BrokerMachine:
                     broker_id=broker.id, broker_epoch=broker.epoch, in_controlled_shutdown=1
                 )
             )
-        in_isr = leadership.in_isr(self._state, broker.id)
-        return [*records, *leadership.updates(self._state, in_isr, removed=broker.id)]
+        there, rest = first_slice(leaving(self._state, broker.id))
+        records += leadership.updates(self._state, there, removed=broker.id)
+        return records, Sweep(broker.id, rest, removed=broker.id) if rest else None
 
     # -- directories -------------------------------------------------------------------
 
@@ -216,7 +239,12 @@ class BrokerMachine:
         records: list[Fact] = []
         lost = set(broker.log_dirs) & set(beat.offline_dirs)
         if lost and version >= DIRECTORY_ASSIGNMENT:
-            there = [at for at in self._state.partitions() if at.state.directory(broker.id) in lost]
+            there = [
+                at
+                for at in leaving(self._state, broker.id)
+                if at.state.directory(broker.id) in lost
+            ]
+            one_slice(broker.id, there, removed=broker.id)
             records += leadership.updates(self._state, there, removed=broker.id)
             records.append(
                 BrokerRegistrationChangeRecord(
@@ -251,7 +279,8 @@ class BrokerMachine:
             end = later(contact.last_heard, self._state.settings.session_timeout_ms)
             if end > now:
                 return Step(timers={session_key(broker_id): end})
-        return Step(records=tuple(fenced(self._state, broker)), notes=(BrokerSilent(broker_id),))
+        records = fenced(self._state, broker, gives_up=True)
+        return Step(records=tuple(records), notes=(BrokerSilent(broker_id),))
 
     def _died(self, event: BrokerDied) -> Step[Fact, DeathNoted]:
         """As at the end of its session, which is over: its next incarnation may register."""
@@ -260,7 +289,7 @@ class BrokerMachine:
         if broker is None or broker.epoch != event.epoch or not is_awaited:
             return Step(reply=DeathNoted())
         return Step(
-            records=() if broker.fenced else tuple(fenced(self._state, broker)),
+            records=() if broker.fenced else tuple(fenced(self._state, broker, gives_up=True)),
             notes=(BrokerSilent(broker.id),),
             reply=DeathNoted(),
             timers={session_key(broker.id): None},
@@ -282,25 +311,17 @@ class BrokerMachine:
         )
 
 
-def fenced(state: ControllerState, broker: BrokerRegistration) -> list[Fact]:
-    """It leaves every ISR, others lead what it led."""
-    in_isr = leadership.in_isr(state, broker.id)
+def fenced(
+    state: ControllerState, broker: BrokerRegistration, *, gives_up: bool = False
+) -> list[Fact]:
+    """It leaves every ISR, others lead what it led. InSlices if that is much."""
+    there = leaving(state, broker.id)
+    one_slice(broker.id, there, removed=broker.id, gives_up=gives_up)
     return [
-        *leadership.updates(state, in_isr, removed=broker.id),
+        *leadership.updates(state, there, removed=broker.id),
         BrokerRegistrationChangeRecord(
             broker_id=broker.id, broker_epoch=broker.epoch, fenced=FENCE
         ),
-    ]
-
-
-def unfenced(state: ControllerState, broker: BrokerRegistration) -> list[Fact]:
-    """It leads again what nobody leads."""
-    waiting = leadership.without_leader(state)
-    return [
-        BrokerRegistrationChangeRecord(
-            broker_id=broker.id, broker_epoch=broker.epoch, fenced=UNFENCE
-        ),
-        *leadership.updates(state, waiting, added=broker.id),
     ]
 
 
@@ -312,10 +333,11 @@ def cleaned_up(state: ControllerState, broker_id: int, previous_epoch: int | Non
     was_clean = previous_epoch is None or previous_epoch == stood_under
     if state.elr_enabled and not was_clean:
         return _out_of_everything(state, broker_id)
-    in_isr = leadership.in_isr(state, broker_id)
-    return list(leadership.updates(state, in_isr, removed=broker_id))
+    there = one_slice(broker_id, leaving(state, broker_id), removed=broker_id)
+    return list(leadership.updates(state, there, removed=broker_id))
 
 
 def _out_of_everything(state: ControllerState, broker_id: int) -> list[Fact]:
     places = leadership.in_isr(state, broker_id) + leadership.in_elr(state, broker_id)
+    places = list(one_slice(broker_id, places, unclean=broker_id))
     return list(leadership.updates(state, places, unclean=broker_id))

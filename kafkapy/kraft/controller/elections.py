@@ -6,7 +6,7 @@ ElectUncleanly             periodic: leaders for topics that would rather lose r
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
@@ -17,10 +17,8 @@ from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.leadership import change, without_leader
 from kafkapy.kraft.controller.partition_change import Election
 from kafkapy.kraft.controller.state import ControllerState, Located
+from kafkapy.kraft.controller.sweeps import election_step
 from kafkapy.kraft.records.metadata import MetadataRecord
-
-# Elections in one go; the rest follows at once, as a step of its own.
-MAX_ELECTIONS_PER_STEP: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +31,12 @@ class ElectLeaders:
 
 @dataclass(frozen=True, slots=True)
 class BalanceLeaders:
-    """Answered with True if there may be more to do."""
+    """A slice at a time (sweeps.py); answered with True if there is more to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ElectUncleanly:
-    """Answered with True if there may be more to do."""
+    """A slice at a time (sweeps.py); answered with True if there is more to do."""
 
 
 ElectionEvent = ElectLeaders | BalanceLeaders | ElectUncleanly
@@ -54,9 +52,11 @@ class ElectionMachine:
             case ElectLeaders():
                 return self._elect_all(event)
             case BalanceLeaders():
-                return self._up_to_limit(self._imbalanced(), Election.PREFERRED)
+                due, election = list(self._imbalanced()), Election.PREFERRED
+                return election_step(self._state, "preferred leaders", due, election, now)
             case ElectUncleanly():
-                return self._up_to_limit(self._recoverable(), Election.UNCLEAN)
+                due, election = list(self._recoverable()), Election.UNCLEAN
+                return election_step(self._state, "unclean leaders", due, election, now)
 
     def _elect_all(self, event: ElectLeaders) -> Step[Fact, ElectReply]:
         election = Election.UNCLEAN if event.is_unclean else Election.PREFERRED
@@ -93,16 +93,6 @@ class ElectionMachine:
                 else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
             )
         return record
-
-    def _up_to_limit(self, partitions: Iterator[Located], election: Election) -> Step[Fact, bool]:
-        records: list[Fact] = []
-        for at in partitions:
-            record = change(self._state, at, election=election)
-            if record is not None:
-                records.append(record)
-                if len(records) == MAX_ELECTIONS_PER_STEP:
-                    break
-        return Step(records=tuple(records), reply=len(records) == MAX_ELECTIONS_PER_STEP)
 
     def _imbalanced(self) -> Iterator[Located]:
         for at in self._state.partitions():

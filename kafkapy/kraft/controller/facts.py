@@ -3,11 +3,12 @@
 Soft facts (notes) are what this leader knows and a new one may forget: who was heard of.
 """
 
+from collections.abc import Hashable
 from typing import Any
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.step import Step
-from kafkapy.kraft.controller.state import Contact
+from kafkapy.kraft.controller.state import Contact, Sweep
 from kafkapy.kraft.records.metadata import MetadataRecord
 
 
@@ -25,11 +26,28 @@ class BrokerSilent:
 
 
 @dataclass(frozen=True, slots=True)
+class SweepBegun:
+    sweep: Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class SweptOn:
+    about: Hashable
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SweepEnded:
+    about: Hashable
+
+
+@dataclass(frozen=True, slots=True)
 class KRaftVersionRaised:
     """Durable, but the quorum's own: it writes the control records that say so (KIP-853)."""
 
     level: int
 
 
-Fact = MetadataRecord | BrokerHeard | BrokerSilent | KRaftVersionRaised
+SweepFact = SweepBegun | SweptOn | SweepEnded
+Fact = MetadataRecord | BrokerHeard | BrokerSilent | SweepFact | KRaftVersionRaised
 ControllerStep = Step[Fact, Any]

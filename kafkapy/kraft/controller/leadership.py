@@ -103,6 +103,11 @@ def updates(
     return records
 
 
+def to_leave(found: Iterable[Located], broker: int) -> list[Located]:
+    """Where something changes when the broker goes: it leads, or others are in sync too."""
+    return [at for at in found if at.state.leader == broker or at.state.isr != (broker,)]
+
+
 def in_isr(state: ControllerState, broker: int) -> list[Located]:
     return [at for at in state.partitions() if broker in at.state.isr]
 

@@ -30,14 +30,21 @@ from kafkapy.kraft.controller.facts import (
     ControllerStep,
     Fact,
     KRaftVersionRaised,
+    SweepBegun,
+    SweepEnded,
+    SweepFact,
+    SweptOn,
 )
 from kafkapy.kraft.controller.features import FeatureMachine, UpdateFeatures
 from kafkapy.kraft.controller.isr import AlterPartition, IsrMachine
+from kafkapy.kraft.controller.leadership import without_leader
+from kafkapy.kraft.controller.partition_change import Election
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdMachine
 from kafkapy.kraft.controller.reassignments import ReassignmentEvent, ReassignmentMachine
 from kafkapy.kraft.controller.registration import RegistrationEvent, RegistrationMachine
 from kafkapy.kraft.controller.scram import AlterScram, ScramMachine
 from kafkapy.kraft.controller.state import ControllerState
+from kafkapy.kraft.controller.sweeps import InSlices, Sweeps, election_step, is_sweep_key
 from kafkapy.kraft.controller.topics import TopicEvent, TopicMachine
 from kafkapy.kraft.records.metadata import MetadataRecord, NoOpRecord, RegisterBrokerRecord
 from kafkapy.kraft.storage.bootstrap import activation_records
@@ -64,7 +71,7 @@ class Part(Protocol):
 
 
 class _Job(NamedTuple):
-    """An event that comes every so often; at once again while its reply is that there is more."""
+    """An event that comes every so often."""
 
     event: ElectionEvent
     interval_ms: int
@@ -94,6 +101,7 @@ class ControllerMachine:
         topics, configs = TopicMachine(state), ConfigMachine(state)
         brokers, registration = BrokerMachine(state), RegistrationMachine(state)
         elections, reassignments = ElectionMachine(state), ReassignmentMachine(state)
+        self._sweeps = Sweeps(state, self._part_decides)
         self._parts: dict[type, Part] = {
             **dict.fromkeys(TopicEvent.__args__, topics),
             **dict.fromkeys(ConfigEvent.__args__, configs),
@@ -125,6 +133,8 @@ class ControllerMachine:
             state.contacts[fact.broker_id] = fact.contact
         elif isinstance(fact, BrokerSilent):
             state.contacts.pop(fact.broker_id, None)
+        elif isinstance(fact, SweepFact):
+            self._apply_sweep(fact)
         elif isinstance(fact, KRaftVersionRaised):
             state.kraft_version = fact.level
             state.next_offset += KRAFT_VERSION_RECORDS
@@ -135,6 +145,16 @@ class ControllerMachine:
                 state.registered_at[fact.broker_id] = state.next_offset
             state.next_offset += 1
 
+    def _apply_sweep(self, fact: SweepFact) -> None:
+        sweeps = self.state.sweeps
+        match fact:
+            case SweepBegun(sweep):
+                sweeps[sweep.about] = sweep
+            case SweptOn(about, count):
+                sweeps[about] = replace(sweeps[about], next=sweeps[about].next + count)
+            case SweepEnded(about):
+                sweeps.pop(about, None)
+
     def _decide(self, event: Event | Loaded, now: Instant) -> ControllerStep:
         if isinstance(event, Loaded):
             return self._begin(now)
@@ -142,9 +162,17 @@ class ControllerMachine:
             if event.key == _IDLE:
                 # It moves the brokers' offsets on: that is how they know that we are there.
                 return Step(records=(NoOpRecord(),))
+            if is_sweep_key(event.key):
+                return self._sweeps.go_on(event.key, now)
             job = self._jobs.get(event.key)
             if job is not None:
                 return self._do(event.key, job, now)
+        try:
+            return self._part_decides(event, now)
+        except InSlices as many:
+            return self._sweeps.begin(many, event, now)
+
+    def _part_decides(self, event: Event, now: Instant) -> ControllerStep:
         part = self._parts.get(type(event))
         assert part is not None, f"nobody decides on {event}"
         return part.decide(event, now)
@@ -160,15 +188,21 @@ class ControllerMachine:
             if not broker.fenced
         }
         timers.update({key: later(now, job.interval_ms) for key, job in self._jobs.items()})
+        # The controller before may have fallen while it looked for leaders.
+        leaderless = election_step(state, "no leader", without_leader(state), Election.ONLINE, now)
+        timers.update(leaderless.timers)
         first = activation_records(
             state.image, self._bootstrap, state.rules.static_min_insync_replicas
         )
-        return Step(records=tuple(first), timers={**timers, **self._idle_timer(now)})
+        return Step(
+            records=(*first, *leaderless.records),
+            notes=leaderless.notes,
+            timers={**timers, **self._idle_timer(now)},
+        )
 
     def _do(self, key: Hashable, job: _Job, now: Instant) -> ControllerStep:
         step = self._parts[type(job.event)].decide(job.event, now)
-        wait_ms = 0 if step.reply is True else job.interval_ms
-        return replace(step, timers={key: later(now, wait_ms)})
+        return replace(step, timers={**step.timers, key: later(now, job.interval_ms)})
 
     def _idle_timer(self, now: Instant) -> Mapping[Hashable, Instant]:
         interval_ms = self.state.settings.max_idle_interval_ms

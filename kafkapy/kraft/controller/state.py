@@ -5,13 +5,14 @@ appended, committed or not, so that each decision builds on the one before. If t
 stops being the leader the whole state is dropped.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import field
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import NO_NODE
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.rules import ConfigRules, Values
@@ -20,6 +21,9 @@ from kafkapy.kraft.image.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataI
 from kafkapy.kraft.image.registrations import BrokerRegistration
 from kafkapy.kraft.image.topics import PartitionState, TopicState
 from kafkapy.kraft.uuids import LOST, MIGRATING, UNASSIGNED
+
+if TYPE_CHECKING:
+    from kafkapy.kraft.controller.partition_change import Election
 
 # An operation on this many partitions or records is refused as a whole.
 MAX_RECORDS_PER_OPERATION: Final = 10_000
@@ -63,6 +67,29 @@ class Located:
     state: PartitionState
 
 
+Place = tuple[UUID, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Partitions that are changed a slice at a time (sweeps.py): of a broker that is `removed`,
+    `added` or comes back `unclean`, or for an `election`. `about`: that broker, or a name.
+    `event` is decided on at the end; `is_awaited`: its asker waits. `gives_up`: nobody has heard
+    of the broker, and it stays if somebody does."""
+
+    about: Hashable
+    places: tuple[Place, ...]
+    removed: int = NO_NODE
+    added: int = NO_NODE
+    unclean: int = NO_NODE
+    election: "Election | None" = None
+    event: Any = None
+    is_awaited: bool = False
+    gives_up: bool = False
+    since: Instant | None = None
+    next: int = 0
+
+
 @dataclass(slots=True)
 class ControllerState:
     settings: ControllerSettings
@@ -72,6 +99,7 @@ class ControllerState:
     kraft_version: int = 1
     image: MetadataImage = field(default_factory=MetadataImage)
     contacts: dict[int, Contact] = field(default_factory=dict)
+    sweeps: dict[Hashable, Sweep] = field(default_factory=dict)
     # Offset of each broker's RegisterBrokerRecord: it serves once it has read that far.
     registered_at: dict[int, int] = field(default_factory=dict)
     # Where the next record will be appended.

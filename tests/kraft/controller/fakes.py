@@ -13,7 +13,7 @@ from kafkapy.kraft.controller.machine import KRAFT_VERSION_RECORDS, Event
 from kafkapy.kraft.controller.registration import RegisterBroker
 from kafkapy.kraft.controller.rules import ConfigRules, TopicSetting, Values
 from kafkapy.kraft.controller.state import ControllerSettings
-from kafkapy.kraft.controller.topics import CreateTopics, NewTopic, TopicCreated
+from kafkapy.kraft.controller.topics import CreateTopics, DeleteTopics, NewTopic, TopicCreated
 from kafkapy.kraft.features import SUPPORTED_FEATURES
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import PartitionState
@@ -49,6 +49,7 @@ class MemoryLog:
         self.holds_back = False
         self.leads = True
         self._batches: list[int] = []
+        self.ends: list[int] = []  # of every batch
         self._waiting: list[tuple[int, Committed]] = []
         self.committed = 0
         self.why_not_raise: str | None = None
@@ -62,6 +63,7 @@ class MemoryLog:
             raise Refused(ErrorCode.NOT_CONTROLLER)
         self.records += records
         self._batches.append(len(self.records))
+        self.ends.append(len(self.records))
         if not self.holds_back:
             self.commit()
         return len(self.records)
@@ -180,6 +182,14 @@ class Cluster:
         assert len(outcomes) == 1, outcomes
         return outcomes[0]
 
+    def ask_in_time(self, event: Event) -> Any:
+        """The outcome of what goes in slices."""
+        outcomes: list[Any] = []
+        self.controller.submit(event, outcomes.append)
+        self.clock.advance(0)
+        assert len(outcomes) == 1, outcomes
+        return outcomes[0]
+
     def refusal(self, event: Event) -> ErrorCode:
         outcome = self.ask(event)
         assert isinstance(outcome, Refused), outcome
@@ -256,6 +266,9 @@ class Cluster:
         made = self.ask(CreateTopics((topic,)))[name]
         assert isinstance(made, TopicCreated), made
         return made.topic_id
+
+    def delete(self, topic_id: UUID) -> None:
+        assert not isinstance(self.ask(DeleteTopics((topic_id,))), Refused)
 
     def partition(self, name: str, index: int = 0) -> PartitionState:
         state = self.image.partition_by_name(name, index)

@@ -4,7 +4,7 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.kraft.controller import elections
+from kafkapy.kraft.controller import sweeps
 from kafkapy.kraft.controller.elections import BalanceLeaders, ElectLeaders, ElectUncleanly
 from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
 from tests.kraft.controller.fakes import Cluster
@@ -120,9 +120,9 @@ def test_the_periodic_balance_moves_what_it_can(monkeypatch: pytest.MonkeyPatch)
     assert cluster.partition("t", 1).leader == 3
     _rejoin(cluster, 2)
     _rejoin(cluster, 1)
-    monkeypatch.setattr(elections, "MAX_ELECTIONS_PER_STEP", 1)
+    monkeypatch.setattr(sweeps, "SLICE", 1)
     assert cluster.ask(BalanceLeaders()) is True
-    assert cluster.ask(BalanceLeaders()) is True
+    cluster.clock.advance(0)
     assert cluster.ask(BalanceLeaders()) is False
     assert (cluster.partition("t", 0).leader, cluster.partition("t", 1).leader) == (1, 2)
 

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kafkapy.core.errors import Refused
 from kafkapy.core.ids import TopicPartition
+from kafkapy.kraft.controller import sweeps
 from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, Operation
 from kafkapy.kraft.controller.elections import BalanceLeaders, ElectLeaders, ElectUncleanly
 from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
@@ -57,7 +58,11 @@ class ControllerLife(RuleBasedStateMachine):
         with suppress(Refused):
             machine.decide(event, self.cluster.clock.now(), self.cluster.clock.wall())
         assert _same(controller.image, before), "decide wrote"
-        return self.cluster.ask(event)
+        outcomes: list[Any] = []
+        controller.submit(event, outcomes.append)
+        self.cluster.clock.advance(0)  # work that goes in slices
+        assert len(outcomes) == 1, outcomes
+        return outcomes[0]
 
     # -- topics ------------------------------------------------------------------------
 
@@ -204,5 +209,19 @@ class ControllerLife(RuleBasedStateMachine):
             assert set(state.removing_replicas) <= set(state.replicas), (where, state)
 
 
+class InSlices(ControllerLife):
+    """The same life where two partitions are many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._usual, sweeps.SLICE = sweeps.SLICE, 1  # type: ignore[misc]  # Final, for others
+
+    def teardown(self) -> None:
+        sweeps.SLICE = self._usual  # type: ignore[misc]  # as above
+        super().teardown()
+
+
 TestControllerLife = ControllerLife.TestCase
 TestControllerLife.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestControllerLifeInSlices = InSlices.TestCase
+TestControllerLifeInSlices.settings = TestControllerLife.settings
