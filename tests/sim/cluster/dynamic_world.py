@@ -11,9 +11,10 @@ from kafkapy.kraft.quorum.messages import (
 )
 from kafkapy.kraft.quorum.voters import ReplicaKey, Voter, VoterAddress, VoterSet
 from kafkapy.kraft.storage.format import format_directories
-from kafkapy.kraft.uuids import new_uuid, uuid_to_text
+from kafkapy.kraft.uuids import new_uuid
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.world import COMBINED, CONTROLLER_PORT, ClusterWorld
+from kafkapy.sim.world.rng import SimRng
 
 LISTENER = "CONTROLLER"
 
@@ -33,7 +34,12 @@ class DynamicWorld(ClusterWorld):
         settings: Mapping[str, str] | None = None,
     ) -> None:
         servers = ",".join(f"n{one}:{CONTROLLER_PORT}" for one in range(1, voters + 1))
+        rng = SimRng(f"{seed}/voters")
         self._first = range(1, voters + 1)
+        self._replaced: set[int] = set()
+        self._first_voters = VoterSet(
+            Voter(ReplicaKey(one, new_uuid(rng)), home(one)) for one in self._first
+        )
         super().__init__(
             seed,
             roles,
@@ -44,29 +50,25 @@ class DynamicWorld(ClusterWorld):
             },
         )
 
-    def _format(self) -> None:
-        rng = self.rng.fork("voters")
-        self.cluster_id = uuid_to_text(new_uuid(rng))
-        voters = VoterSet(Voter(ReplicaKey(one, new_uuid(rng)), home(one)) for one in self._first)
-        for host in self.hosts.values():
-            self.format(host, voters if host.node_id in self._first else None)
-
-    def format(self, host: Host, voters: VoterSet | None = None) -> None:
+    def format(self, host: Host) -> None:
         paths = host.settings["log.dirs"].split(",")
+        # Of a machine that was replaced nobody knows beforehand.
+        is_first = host.node_id in self._first and host.node_id not in self._replaced
         format_directories(
             host.disk,
-            self.rng.fork(f"{host.name}/format/{host.boots}"),
+            self.rng.fork(f"{host.name}/format/{host.node_id in self._replaced}"),
             self.clock.wall(),
             paths,
-            cluster_id=self.cluster_id,
+            cluster_id=self._cluster_id,
             node_id=host.node_id,
             metadata_path=paths[0],
-            initial_voters=voters,
+            initial_voters=self._first_voters if is_first else None,
         )
 
     def replace_disk(self, node_id: int) -> Host:
         """A machine of the same name with nothing on its disks."""
         assert not self.hosts[node_id].is_alive, node_id
+        self._replaced.add(node_id)
         host = self.hosts[node_id] = self._host(node_id)
         self.format(host)
         return host
