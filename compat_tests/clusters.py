@@ -46,16 +46,14 @@ class Cluster:
         nodes: Iterable[Node],
         properties: Mapping[str, str] | None = None,
         *,
-        environment: Mapping[str, str] | None = None,
         heap: str = "256m",
         base_port: int = 0,
         outlives_us: bool = False,
     ) -> None:
-        """`environment`: of kafkapy's nodes. Without a base port free ones are taken."""
+        """Without a base port free ones are taken."""
         self.directory = directory
         self.nodes = {node.node_id: node for node in nodes}
         self._properties = {**NODE_PROPERTIES, **QUICK, **(properties or {})}
-        self._environment = environment
         self._heap = heap
         self._outlives_us = outlives_us
         self._processes: dict[int, Process] = {}
@@ -128,7 +126,6 @@ class Cluster:
         self._processes[node_id] = Process(
             command,
             log=home / "server.log",
-            environment=None if is_apache else self._environment,
             outlives_us=self._outlives_us,
         )
 

@@ -3,7 +3,6 @@
 Who is there, who leads and what is in the metadata is asked with Apache Kafka's own tools.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,8 +34,7 @@ def started(tmp_path: Path) -> Iterator[Started]:
     clusters: list[Cluster] = []
 
     def start(nodes: list[Node]) -> Cluster:
-        environment = {**os.environ, "KAFKAPY_TAKES_UNBUILT": "yes"}
-        cluster = Cluster(tmp_path, nodes, SNAPSHOTS, environment=environment)
+        cluster = Cluster(tmp_path, nodes, SNAPSHOTS)
         clusters.append(cluster)
         cluster.start([one.node_id for one in nodes if one.node_id < LATE])
         return cluster

@@ -36,9 +36,6 @@ _ALONE: Final = {
     "share.coordinator.state.topic.min.isr": "1",
 }
 
-# For tests of what is being built: takes settings that are refused (broker/config/refusals.py).
-_UNBUILT: Final = "KAFKAPY_TAKES_UNBUILT"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="Kafka's server.properties")
@@ -114,7 +111,7 @@ def configured(options: argparse.Namespace) -> BrokerConfig:
             raise Failed(f"--set {given}: expected KEY=VALUE, for example num.partitions=3")
         properties[key.strip()] = value.strip()
     try:
-        return BrokerConfig(properties, takes_unbuilt=_UNBUILT in os.environ)
+        return BrokerConfig(properties)
     except ConfigError as bad:
         raise Failed(str(bad)) from None
 

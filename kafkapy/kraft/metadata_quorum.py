@@ -389,7 +389,7 @@ class MetadataQuorum(QuorumFacts):
                 return  # about to tick: what is due now is nothing that will be
             self._timer.cancel()
             self._timer = None
-        when = self._quorum.next_tick(now)
+        when = self._quorum.next_tick()
         if when != NEVER and not self._is_closed:
             self._timer = self._clock.call_at(when, self._tick)
             self._timer_at = when

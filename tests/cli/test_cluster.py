@@ -15,8 +15,7 @@ Run = Callable[..., int]
 
 
 @pytest.fixture
-def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("KAFKAPY_TAKES_UNBUILT", "yes")
+def directory(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "cluster"
     if (tmp_path / "cluster").exists():
         cluster = LocalCluster.open(tmp_path / "cluster")

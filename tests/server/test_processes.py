@@ -24,11 +24,6 @@ QUICK = {
 }
 
 
-@pytest.fixture(autouse=True)
-def takes_unbuilt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KAFKAPY_TAKES_UNBUILT", "yes")
-
-
 @contextmanager
 def ended(cluster: LocalCluster) -> Iterator[LocalCluster]:
     """No process outlives the test."""

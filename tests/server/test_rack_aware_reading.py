@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -35,10 +34,7 @@ def in_racks(directory: Path) -> Iterator[LocalCluster]:
                 cluster.kill(node_id)
 
 
-def test_librdkafka_reads_from_the_follower_in_its_rack(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KAFKAPY_TAKES_UNBUILT", "yes")
+def test_librdkafka_reads_from_the_follower_in_its_rack(tmp_path: Path) -> None:
     with in_racks(tmp_path / "c") as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
         made = admin.create_topics([NewTopic("t", num_partitions=1, replication_factor=2)])

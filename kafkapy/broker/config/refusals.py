@@ -19,7 +19,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.broker.config.key import Key, Section, Value
-from kafkapy.broker.config.listeners import Endpoint, parse_voters
+from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.config.security import speaks_tls
 from kafkapy.broker.config.shared_values import RACK_AWARE_SELECTOR
 from kafkapy.broker.config.synonyms import base_name
@@ -56,12 +56,6 @@ class Kind(Enum):
 
 def _has_tls(endpoints: Iterable[Endpoint]) -> bool:
     return any(speaks_tls(one.protocol) for one in endpoints)
-
-
-def _has_other_voters(config: "BrokerConfig", key: Key[Any], value: Value) -> bool:
-    return any(
-        one.node_id != config.node_id for one in parse_voters(config.controller_quorum_voters)
-    )
 
 
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -108,22 +102,6 @@ REFUSALS: Final = (
         "kafkapy loads no Java classes: values like ${file:secrets:key} would be taken as they "
         "stand.",
         "Leave it out, and write the values themselves.",
-    ),
-    Refusal(
-        ("process.roles",),
-        "kafkapy's brokers do not reach a controller in another process yet: this one would wait "
-        "for it for ever.",
-        "Say broker,controller.",
-        only="broker alone",
-        refuses=lambda config, key, value: not config.is_controller,
-    ),
-    Refusal(
-        ("controller.quorum.voters",),
-        "kafkapy's quorums are of one node so far: this one would wait for the other voters for "
-        "ever.",
-        "Name this node alone, or leave it out.",
-        only="voters other than the node itself",
-        refuses=_has_other_voters,
     ),
     Refusal(
         (

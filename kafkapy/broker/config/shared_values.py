@@ -41,7 +41,6 @@ NO_TIERS: Final = "kafkapy has no tiered storage, and switching it on is refused
 NO_TLS: Final = "Only a listener with TLS reads it, and such a listener is refused."
 NO_TOKENS: Final = "There are no delegation tokens: delegation.token.secret.key is refused."
 OF_KAFKAS_TESTS: Final = "Only Apache Kafka's own tests set it."
-ONE_NODE: Final = "A cluster of kafkapy is one node, so there is nobody that it could be about."
 ONE_TIMEOUT: Final = "Connections between kafkapy nodes use request.timeout.ms."
 OWN_BUFFERS: Final = "kafkapy sizes such buffers itself."
 SYSTEM_BUFFERS: Final = "kafkapy leaves it to the operating system."

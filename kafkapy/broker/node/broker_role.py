@@ -199,7 +199,9 @@ class BrokerRole(Role):
     def stop(self, then: Callback) -> None:
         """Hand leaderships over, flush, and mark the directories cleanly shut down."""
         self._is_stopping = True
-        self.lifecycle.leave(partial(self._handed_over, then))
+        self.lifecycle.leave(
+            partial(self._handed_over, then), hands_over=self.config.controlled_shutdown_enable
+        )
 
     def _handed_over(self, then: Callback) -> None:
         self._transactions.close()

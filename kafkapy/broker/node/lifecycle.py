@@ -86,11 +86,11 @@ class Lifecycle:
         self._on_running = on_running
         self._beat()
 
-    def leave(self, on_gone: Callback) -> None:
+    def leave(self, on_gone: Callback, *, hands_over: bool = True) -> None:
         """Controlled shutdown: hand leaderships over, then go. Whoever has not registered has
         none."""
         self._on_gone = on_gone
-        if not self._facts.is_registered:
+        if not hands_over or not self._facts.is_registered:
             self._gone()
             return
         self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN

@@ -45,6 +45,6 @@ class Peers:
         self._backoff_until.clear()
 
     def next_ready(self, now: Instant) -> Instant:
-        """The next moment at which somebody becomes ready who is not."""
+        """The next moment at which somebody becomes ready who was not at `now`."""
         times = (*self._asked_until.values(), *self._backoff_until.values())
         return min((when for when in times if when > now), default=NEVER)

@@ -60,6 +60,8 @@ class Quorum:
             settings=settings or QuorumSettings(),
         )
 
+        self._ticked = Instant(0)
+
     # -- what it is --------------------------------------------------------------------
 
     @property
@@ -200,6 +202,7 @@ class Quorum:
 
     def tick(self, now: Instant) -> None:
         """What is due: elections, reminders, the next fetch."""
+        self._ticked = now
         self._pass_deadlines(now)
         role = self._state.role
         match role:
@@ -217,10 +220,11 @@ class Quorum:
                 for voter_id in sorted(role.untold):
                     self._send(voter_id, self._end_request(role), now)
 
-    def next_tick(self, now: Instant) -> Instant:
-        """When `tick` has something to do again, if nothing else happens."""
+    def next_tick(self) -> Instant:
+        """When `tick` has something to do again, if nothing else happens. That may be past:
+        what carried the effects out took its time, and nobody has looked since."""
         role = self._state.role
-        return min(role.deadline, self._state.peers.next_ready(now), NEVER)
+        return min(role.deadline, self._state.peers.next_ready(self._ticked), NEVER)
 
     # -- what is due -------------------------------------------------------------------
 

@@ -210,15 +210,6 @@ def test_a_promise_is_refused_of_a_topic_but_one_that_it_came_with_stays(name: s
         ({"listener_security_protocol_map": "PLAINTEXT:SSL,CONTROLLER:PLAINTEXT",
           "inter_broker_listener_name": "PLAINTEXT"}, _TLS),
         ({"advertised_listeners": f"{_PLAIN},SSL://a:9094"}, "advertised.listeners: .*TLS"),
-        (
-            {
-                "process_roles": "broker",
-                "listeners": _PLAIN,
-                "controller_quorum_bootstrap_servers": "a:9093",
-            },
-            "process.roles: .* Say broker,contr",
-        ),
-        ({"controller_quorum_voters": "1@a:9093,2@b:9093,3@c:9093"}, "voters: .* for ever"),
         ({"replica_selector_class": "a.Selector"}, "selector.class: .* RackAwareReplicaSelector"),
         ({"listener_name_plaintext_max_connection_creation_rate": "5"}, "does not keep this"),
     ],

@@ -198,6 +198,15 @@ def test_a_broker_that_leaves_without_finding_a_controller_gives_up() -> None:
     assert broker.heard.events[-1][1] == "leaderships not handed over"
 
 
+def test_a_broker_without_controlled_shutdown_just_goes() -> None:
+    broker = Broker()
+    broker.run()
+    broker.lifecycle.leave(lambda: broker.told.append("gone"), hands_over=False)
+    assert broker.told[-1] == "gone"
+    broker.clock.advance(INTERVAL_MS)
+    assert not broker.link.asked
+
+
 def test_that_there_is_no_controller_is_told_once() -> None:
     broker = Broker()
     broker.run()

@@ -3,7 +3,7 @@
 import pytest
 
 from kafkapy.core.errors import ErrorCode
-from kafkapy.core.time import NEVER
+from kafkapy.core.time import NEVER, Instant
 from kafkapy.kraft.quorum.candidate import Candidate
 from kafkapy.kraft.quorum.effects import BecomeLeader, Persist, StopLeading
 from kafkapy.kraft.quorum.messages import VoteResponse
@@ -67,7 +67,7 @@ def test_the_only_voter_leads_before_begin_returns(stored: ElectionState) -> Non
     *_, persisted, lead = machine.effects()
     assert persisted == Persist(ElectionState(epoch, 1, None))
     assert lead == BecomeLeader(epoch, (1,))
-    assert machine.quorum.next_tick(machine.now) == NEVER
+    assert machine.quorum.next_tick() == NEVER
 
 
 def test_a_vote_for_oneself_is_durable_before_one_leads() -> None:
@@ -191,3 +191,16 @@ def test_who_is_no_voter_any_more_stops_standing() -> None:
 def test_a_static_quorum_does_not_know_directories() -> None:
     machine = Machine(1, 2, 3, stored=ElectionState(3, None, ReplicaKey(1)))
     assert machine.role == "Candidate"
+
+
+def test_an_observer_asks_again_however_long_it_took_until_somebody_looked() -> None:
+    """A slow disk or a busy machine: the backoff was over before the timer was to be set."""
+    machine = Machine(1, 2, 3, local=7)
+    assert machine.sent() != []
+    machine.quorum.request_failed(None, machine.now)
+    due = machine.quorum.next_tick()
+    assert machine.now < due < NEVER
+    machine.now = Instant(due + 1000)
+    assert machine.quorum.next_tick() == due
+    machine.wait(0)
+    assert machine.sent() != []

@@ -11,7 +11,6 @@ from kafkapy.broker.config.shared_values import (
     NO_RESERVING,
     NO_THREADS,
     NO_TIERS,
-    ONE_NODE,
     OWN_BUFFERS,
 )
 from kafkapy.broker.config.validators import GzipLevel, ListOf, OneOf, at_least, between
@@ -195,7 +194,7 @@ class LogKeys(Section):
         "directory before it stops.",
         valid=at_least(1),
         importance=LOW,
-        ignored=ONE_NODE,
+        ignored="A broker goes on with its other directories, and tells of it in every heartbeat.",
     )
     num_recovery_threads_per_data_dir = int32(
         2,

@@ -8,7 +8,6 @@ from kafkapy.broker.config.shared_values import (
     NO_DEADLINE,
     NO_PURGATORY,
     NO_TIERS,
-    ONE_NODE,
     ONE_TIMEOUT,
 )
 from kafkapy.broker.config.validators import at_least
@@ -51,7 +50,7 @@ class ReplicationKeys(Section):
         valid=at_least(1),
         dynamic=CLUSTER_WIDE,
         importance=HIGH,
-        ignored=ONE_NODE,
+        ignored="A follower has one fetcher for each leader.",
     )
     replica_fetch_max_bytes = int32(
         1048576,
@@ -130,7 +129,6 @@ class ReplicationKeys(Section):
     controlled_shutdown_enable = boolean(
         True,
         "Whether a broker hands its leaderships over before it stops.",
-        ignored=ONE_NODE,
     )
     controller_socket_timeout_ms = int32(
         30000,
