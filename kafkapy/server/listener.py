@@ -1,17 +1,24 @@
 """One listening address: accepts connections and keeps them.
 
+Under TLS a connection is a TlsConnection; plain ones know nothing of that.
+
 `max.connections` and `connections.max.idle.ms` are held here.
 """
 
 import socket
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafkapy.broker.requests.request import Peer
 from kafkapy.core.seams import Journal
 from kafkapy.server.connection import Connection, Dispatch, Encode
 from kafkapy.server.reactor import READ, Reactor
+from kafkapy.server.settling import Settling
+
+if TYPE_CHECKING:
+    from kafkapy.server.tls.contexts import ListenerTls
+    from kafkapy.server.tls.session import TlsSession
 
 # Accept this many at a time, then let the connections that are there have their turn.
 _ACCEPT_AT_ONCE: Final = 64
@@ -33,7 +40,10 @@ class Listener:
         max_frame_bytes: int,
         max_connections: Callable[[], int],
         buffer_bytes: tuple[int | None, int | None] = (None, None),
+        asks_who: bool = False,
+        tls: "ListenerTls | None" = None,
     ) -> None:
+        """`asks_who`: by SASL, behind TLS or not."""
         self.name = name
         self.connections: set[Connection] = set()
         self._socket = sock
@@ -45,6 +55,9 @@ class Listener:
         self._max_frame_bytes = max_frame_bytes
         self._max_connections = max_connections
         self._buffer_bytes = buffer_bytes
+        self._asks_who = asks_who
+        self._tls = tls
+        self._settling = Settling() if asks_who or tls is not None else None
         reactor.register(sock.fileno(), self, READ)
 
     @property
@@ -81,18 +94,31 @@ class Listener:
         if send is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send)
         peer = Peer(self.name, host, is_controller_listener=self.is_controller)
-        connection = Connection(
-            sock,
-            peer,
-            self._reactor,
-            self._dispatch_for(peer),
-            self._encode,
-            self._closed,
-            self._max_frame_bytes,
-        )
+        connection = self._connection(sock, peer)
         peer.line = connection
         connection.last_used = time.monotonic()
         self.connections.add(connection)
+        if self._settling is not None:
+            peer.is_settled = False
+            self._settling.add(connection)
+
+    def _connection(self, sock: socket.socket, peer: Peer) -> Connection:
+        reactor, dispatch, most = self._reactor, self._dispatch_for(peer), self._max_frame_bytes
+        if self._tls is None:
+            return Connection(sock, peer, reactor, dispatch, self._encode, self._closed, most)
+        from kafkapy.server.tls.connection import TlsConnection
+        from kafkapy.server.tls.session import TlsSession
+
+        session = TlsSession(sock, self._tls.server)
+        return TlsConnection(
+            session, peer, reactor, dispatch, self._encode, self._closed, most, self._established
+        )
+
+    def _established(self, peer: Peer, session: "TlsSession") -> None:
+        assert self._tls is not None, "or who says so?"
+        if not self._asks_who:
+            peer.principal = self._tls.principal(session.peer_certificate())
+            peer.is_settled = True
 
     def _closed(self, connection: Connection, reason: str | None) -> None:
         self.connections.discard(connection)
@@ -110,6 +136,11 @@ class Listener:
         limit = time.monotonic() - idle_seconds
         for connection in [one for one in self.connections if one.last_used < limit]:
             connection.close(None)
+
+    def close_unsettled(self) -> None:
+        """Who has not shown who it is in time, looked at now and then."""
+        if self._settling is not None:
+            self._settling.close_overdue()
 
     def stop_accepting(self) -> None:
         self._reactor.unregister(self._socket.fileno())

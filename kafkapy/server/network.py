@@ -10,13 +10,16 @@ import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 from ipaddress import ip_address
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafkapy.core.addresses import Address
 from kafkapy.core.network import Channel, ChannelOwner, Down
 from kafkapy.core.seams import Bytes, Callback
 from kafkapy.server.outgoing import Outgoing
 from kafkapy.server.reactor import READ, WRITE, Reactor
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 _SIZE_BYTES: Final = 4
 _SCRATCH_BYTES: Final = 256 * 1024
@@ -25,21 +28,33 @@ _READ_SCRATCH: Final = _SCRATCH.toreadonly()
 _UNREACHABLE: Final = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT}
 
 RunInThread = Callable[[Callback, Callback], None]
+# By the listener's name: how it is secured, or None for plain text.
+ClientTls = Callable[[str], "SSLContext | None"]
+
+
+def _plain(listener: str) -> None:
+    return None
 
 
 class SocketNetwork:
     """`run_in_thread(work, then)`: `then` runs on the loop."""
 
     def __init__(
-        self, reactor: Reactor, run_in_thread: RunInThread, *, max_frame_bytes: int
+        self,
+        reactor: Reactor,
+        run_in_thread: RunInThread,
+        *,
+        max_frame_bytes: int,
+        client_tls: ClientTls = _plain,
     ) -> None:
         self._reactor = reactor
         self._run_in_thread = run_in_thread
         self._max_frame_bytes = max_frame_bytes
+        self._client_tls = client_tls
         self._channels: set[SocketChannel] = set()
 
     def connect(self, address: Address, listener: str, owner: ChannelOwner) -> Channel:
-        channel = SocketChannel(owner, self._reactor, self._max_frame_bytes, self._channels.discard)
+        channel = self._channel(address, listener, owner)
         self._channels.add(channel)
         found: list[tuple[int, tuple[str, int]]] = []
 
@@ -58,6 +73,17 @@ class SocketNetwork:
         else:
             self._run_in_thread(look_up, looked_up)
         return channel
+
+    def _channel(self, address: Address, listener: str, owner: ChannelOwner) -> "SocketChannel":
+        context = self._client_tls(listener)
+        forget = self._channels.discard
+        if context is None:
+            return SocketChannel(owner, self._reactor, self._max_frame_bytes, forget)
+        from kafkapy.server.tls.channel import TlsChannel
+
+        return TlsChannel(
+            owner, self._reactor, self._max_frame_bytes, forget, context, address.host
+        )
 
     def close(self) -> None:
         """The loop ends: nobody hears anything any more."""
@@ -132,6 +158,9 @@ class SocketChannel:
         if code:
             self._failed_to_connect(code)
             return
+        self._connected()
+
+    def _connected(self) -> None:
         self._is_connecting = False
         self._set_interest(READ)
         self._owner.on_up()

@@ -20,12 +20,13 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
+from kafkapy.broker.config.security import speaks_sasl, speaks_tls
 from kafkapy.broker.node.identity import CannotStart
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.dispatch import encode
@@ -47,9 +48,15 @@ from kafkapy.server.threads import Threads
 from kafkapy.server.time_slices import ask_for_short_slices
 from kafkapy.server.warming import warm_up
 
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from kafkapy.server.tls.contexts import Tls
+
 # A clean shutdown that takes longer than this is given up: the next start recovers.
 SHUTDOWN_SECONDS: Final = 20.0
 _IDLE_CHECK_SECONDS: Final = 30.0
+_SECURED_CHECK_SECONDS: Final = 5.0
 # Descriptors kept open for files, at most half of what the process may have: a partition that
 # is written to has one, and opening it again takes longer than writing a small batch. The rest
 # is for connections.
@@ -106,6 +113,8 @@ async def serve(
                 gc.enable()
                 warm_up(shell.clock)
                 nursery.start_soon(shell.close_idle_connections)
+                if shell.is_secured:
+                    nursery.start_soon(shell.look_after_secured)
                 if shell.is_serving:
                     told(shell.serving())
                 await stop.wait()
@@ -151,10 +160,14 @@ class Shell:
         self._config = config
         self._journal = journal
         self._sockets = sockets
+        self._tls = _tls(config, journal)
         self.reactor: Reactor = make_reactor(self._turn, self.clock)
         self._threads = Threads(self.reactor.run_soon)
         self._network = SocketNetwork(
-            self.reactor, self._threads.run, max_frame_bytes=config.socket_request_max_bytes
+            self.reactor,
+            self._threads.run,
+            max_frame_bytes=config.socket_request_max_bytes,
+            client_tls=self._client_tls,
         )
         try:
             self._disk = self._make_disk()
@@ -241,8 +254,14 @@ class Shell:
                 is_controller=is_controller,
                 max_frame_bytes=first_frame_bytes(self.node, endpoint.name),
                 max_connections=partial(_max_connections, config, endpoint.name),
+                asks_who=speaks_sasl(endpoint.protocol),
+                tls=None if self._tls is None else self._tls.of(endpoint.name),
             )
             self.listeners.append(listener)
+
+    def _client_tls(self, listener: str) -> "SSLContext | None":
+        tls = None if self._tls is None else self._tls.of(listener)
+        return None if tls is None else tls.client
 
     def _gate_of(self, listener: str) -> Callable[[Peer], Dispatch]:
         return gate_of(self.node, listener)
@@ -258,6 +277,11 @@ class Shell:
             ",".join(self._config.data_directories),
         )
 
+    @property
+    def is_secured(self) -> bool:
+        protocols = {one.protocol for one, _ in self._sockets}
+        return any(speaks_sasl(one) or speaks_tls(one) for one in protocols)
+
     async def close_idle_connections(self) -> None:
         """connections.max.idle.ms, looked at now and then, for ever."""
         while True:
@@ -266,6 +290,15 @@ class Shell:
             if idle_ms >= 0:
                 for listener in self.listeners:
                     listener.close_idle(idle_ms / 1000)
+
+    async def look_after_secured(self) -> None:
+        """Certificates whose files were replaced, and who does not say who it is; for ever."""
+        while True:
+            await trio.sleep(_SECURED_CHECK_SECONDS)
+            if self._tls:
+                self._tls.refresh()
+            for listener in self.listeners:
+                listener.close_unsettled()
 
     def _disk_failed(self, failed: DiskFailed) -> None:
         """What a turn appended could not be written, and its answers did not leave: nobody may
@@ -358,6 +391,15 @@ def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
                 "(port 0 picks a free one)"
             )
         raise CannotListen(f"cannot listen on {where}: {failed.strerror}; {remedy}") from None
+
+
+def _tls(config: BrokerConfig, journal: Journal) -> "Tls | None":
+    """Nothing of it is imported where nobody speaks it."""
+    if not any(speaks_tls(one) for one in config.listening.protocols.values()):
+        return None
+    from kafkapy.server.tls.contexts import Tls
+
+    return Tls(config, journal)
 
 
 def _room_for_files(journal: Journal) -> int:

@@ -18,8 +18,9 @@ from kafkapy.broker.config.properties import parse_properties
 from kafkapy.broker.config.refusals import refuse_unbuilt
 from kafkapy.broker.config.resolve import Layers
 from kafkapy.broker.config.security import check_secured
-from kafkapy.broker.config.synonyms import broker_synonyms, scale_ms
+from kafkapy.broker.config.synonyms import LISTENER_PREFIX, broker_synonyms, scale_ms
 from kafkapy.broker.config.table import BrokerKeys, is_known, key_of
+from kafkapy.broker.config.tls import check_tls
 from kafkapy.broker.config.values import ConfigError, parse
 
 Layer = Mapping[str, str]
@@ -47,6 +48,7 @@ class BrokerConfig(BrokerKeys):
         self.listening: Listeners = Listeners(self)
         check_together(self, self.static)
         check_secured(self)
+        check_tls(self)
         if not takes_unbuilt:
             refuse_unbuilt(self, BrokerKeys, self.static)
 
@@ -55,16 +57,20 @@ class BrokerConfig(BrokerKeys):
         return cls(parse_properties(text))
 
     def alter(self, *, cluster: Layer, broker: Layer) -> frozenset[str]:
-        """Put the dynamic layers in force; the names of the keys whose value changed.
+        """Put the dynamic layers in force; the names of the keys whose value changed, and those
+        of listeners' own settings that did.
 
         The controller judged these values; one that this broker cannot read (another
         version wrote it) counts as not set.
         """
+        own_before = self._of_listeners()
         self.cluster_dynamic = MappingProxyType(_readable(cluster))
         self.broker_dynamic = MappingProxyType(_readable(broker))
         before = {name: self.value(name) for name in self.table}
         self._settle()
         changed = frozenset(name for name, old in before.items() if self.value(name) != old)
+        own = self._of_listeners()
+        changed |= {name for name in own_before | own if own_before.get(name) != own.get(name)}
         if changed:
             for then in self._when_altered:
                 then(changed)
@@ -121,6 +127,15 @@ class BrokerConfig(BrokerKeys):
     @property
     def is_controller(self) -> bool:
         return "controller" in self.process_roles
+
+    def _of_listeners(self) -> dict[str, str]:
+        """Settings with a listener's prefix, as texts."""
+        return {
+            name: text
+            for layer in reversed(self.layers)
+            for name, text in layer.items()
+            if name.startswith(LISTENER_PREFIX)
+        }
 
     def _settle(self) -> None:
         for key in self.table.values():

@@ -14,13 +14,11 @@ would notice are not here: their rows say `ignored=` and why.
 A value equal to the default is never refused, nor is one that a metadata log brings along.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.broker.config.key import Key, Section, Value
-from kafkapy.broker.config.listeners import Endpoint
-from kafkapy.broker.config.security import speaks_tls
 from kafkapy.broker.config.shared_values import RACK_AWARE_SELECTOR
 from kafkapy.broker.config.synonyms import base_name
 from kafkapy.broker.config.values import ConfigError, parse
@@ -54,27 +52,9 @@ class Kind(Enum):
     REFUSED = "refused"
 
 
-def _has_tls(endpoints: Iterable[Endpoint]) -> bool:
-    return any(speaks_tls(one.protocol) for one in endpoints)
-
-
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 REFUSALS: Final = (
-    Refusal(
-        ("listeners",),
-        "kafkapy does not speak TLS yet: this listener would answer in plain text.",
-        "Map it to PLAINTEXT or SASL_PLAINTEXT in listener.security.protocol.map.",
-        only="a listener that speaks SSL or SASL_SSL",
-        refuses=lambda config, key, value: _has_tls(config.listening.all),
-    ),
-    Refusal(
-        ("advertised.listeners",),
-        "kafkapy does not speak TLS yet.",
-        "Map it to PLAINTEXT or SASL_PLAINTEXT in listener.security.protocol.map.",
-        only="a listener that speaks SSL or SASL_SSL",
-        refuses=lambda config, key, value: _has_tls(config.listening.advertised),
-    ),
     Refusal(
         ("authorizer.class.name",),
         "kafkapy loads no Java classes: nobody would be asked, and everybody may do everything.",

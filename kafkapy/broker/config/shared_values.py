@@ -38,7 +38,10 @@ NO_TELEMETRY: Final = (
 )
 NO_THREADS: Final = "kafkapy has no such thread pool."
 NO_TIERS: Final = "kafkapy has no tiered storage, and switching it on is refused."
-NO_TLS: Final = "Only a listener with TLS reads it, and such a listener is refused."
+OPENSSLS_OWN: Final = "It is about Java's TLS; kafkapy uses OpenSSL's."
+NO_DN_CHECK: Final = (
+    "kafkapy takes whatever certificate replaces another, as long as it can be read."
+)
 NO_TOKENS: Final = "There are no delegation tokens: delegation.token.secret.key is refused."
 OF_KAFKAS_TESTS: Final = "Only Apache Kafka's own tests set it."
 ONE_TIMEOUT: Final = "Connections between kafkapy nodes use request.timeout.ms."

@@ -7,6 +7,7 @@ be given in milliseconds, minutes or hours: the first one that is set counts.
 from collections.abc import Mapping
 from typing import Final
 
+LISTENER_PREFIX: Final = "listener.name."
 MS_PER_UNIT: Final = {"ms": 1, "minutes": 60_000, "hours": 3_600_000}
 
 # In order of precedence; for the name on the left the ones on the right are asked too.
@@ -34,9 +35,9 @@ def broker_synonyms(name: str) -> tuple[str, ...]:
 
 def base_name(name: str) -> str:
     """`ssl.keystore.type` of `listener.name.external.ssl.keystore.type`; else `name`."""
-    if not name.startswith("listener.name."):
+    if not name.startswith(LISTENER_PREFIX):
         return name
-    rest = name.removeprefix("listener.name.").partition(".")[2]
+    rest = name.removeprefix(LISTENER_PREFIX).partition(".")[2]
     mechanism, dot, of_mechanism = rest.partition(".")
     if dot and mechanism in _MECHANISMS:
         return of_mechanism

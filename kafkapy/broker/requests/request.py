@@ -92,6 +92,8 @@ class Peer:
     on_close: list[Callable[[], None]] = field(default_factory=list)
     # The Produce frames that this connection repeats, once there are any.
     frames: "FrameCache | None" = None
+    # Whether nothing more is asked of who it is; on a secured listener not from the beginning.
+    is_settled: bool = True
     # For the gate of a listener that asks who is there (security/sasl_gate.py).
     line: Line | None = None
 

@@ -4,8 +4,9 @@ from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, java_class, password, string, strings
 from kafkapy.broker.config.shared_values import (
     LOW,
+    NO_DN_CHECK,
     NO_JAVA,
-    NO_TLS,
+    OPENSSLS_OWN,
     PER_BROKER,
 )
 from kafkapy.broker.config.validators import OneOf
@@ -17,98 +18,83 @@ class TlsKeys(Section):
         "Whether clients must, may or need not show a certificate.",
         valid=OneOf("required", "requested", "none"),
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_keystore_location = string(
         None,
         "File with the node's certificate and key.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_keystore_type = string(
         "JKS",
-        "Format of the key store; kafkapy reads PEM.",
+        "Format of the key store; kafkapy reads PEM and PKCS12, whatever is said here.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_keystore_password = password(
         "Password of the key store.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_keystore_key = password(
         "Private key in PEM, instead of a file.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_keystore_certificate_chain = password(
         "Certificates in PEM, instead of a file.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_key_password = password(
         "Password of the private key.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_truststore_location = string(
         None,
         "File with the certificates that are trusted.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_truststore_type = string(
         "JKS",
-        "Format of the trust store; kafkapy reads PEM.",
+        "Format of the trust store; kafkapy reads PEM and PKCS12, whatever is said here.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_truststore_password = password(
         "Password of the trust store.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_truststore_certificates = password(
         "Trusted certificates in PEM, instead of a file.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_protocol = string(
         "TLSv1.3",
         "Newest TLS version that is offered.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
+        ignored=OPENSSLS_OWN,
     )
     ssl_enabled_protocols = strings(
         ("TLSv1.2", "TLSv1.3"),
         "TLS versions that are accepted.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_cipher_suites = strings(
         (),
         "Cipher suites that are accepted; empty means those that the library prefers.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
     )
     ssl_endpoint_identification_algorithm = string(
         "https",
         "How a server's name is checked against its certificate; empty switches it off.",
         dynamic=PER_BROKER,
         importance=LOW,
-        ignored=NO_TLS,
     )
     ssl_principal_mapping_rules = string(
         "DEFAULT",
         "Rules that make a principal of a certificate's name.",
         importance=LOW,
-        ignored=NO_TLS,
     )
     ssl_provider = string(
         None,
         "Security provider of TLS.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
+        ignored=OPENSSLS_OWN,
     )
     ssl_engine_factory_class = java_class(
         None,
@@ -121,30 +107,30 @@ class TlsKeys(Section):
         "SunX509",
         "Algorithm of the key manager.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
+        ignored=OPENSSLS_OWN,
     )
     ssl_trustmanager_algorithm = string(
         "PKIX",
         "Algorithm of the trust manager.",
         dynamic=PER_BROKER,
-        ignored=NO_TLS,
+        ignored=OPENSSLS_OWN,
     )
     ssl_secure_random_implementation = string(
         None,
         "Source of randomness for TLS.",
         dynamic=PER_BROKER,
         importance=LOW,
-        ignored=NO_TLS,
+        ignored=OPENSSLS_OWN,
     )
     ssl_allow_dn_changes = boolean(
         False,
         "Whether a reloaded certificate may name another subject.",
         importance=LOW,
-        ignored=NO_TLS,
+        ignored=NO_DN_CHECK,
     )
     ssl_allow_san_changes = boolean(
         False,
         "Whether a reloaded certificate may name other hosts.",
         importance=LOW,
-        ignored=NO_TLS,
+        ignored=NO_DN_CHECK,
     )

@@ -1,0 +1,95 @@
+"""Key stores and trust stores, as files and settings hold them, brought to PEM.
+
+    PEM      as it is                     PKCS12   by `cryptography` (kafkapy[pkcs12])
+    JKS      Java's own; not read: its last Python reader is not maintained. Java writes PKCS12
+             under that name since version 9, and that is read.
+
+What a file is, its first bytes say, not `ssl.keystore.type` alone.
+"""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafkapy.broker.config.tls import PEM, Store
+from kafkapy.broker.config.values import ConfigError
+
+_JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
+_DER_SEQUENCE: Final = b"\x30"
+_PEM_MARK: Final = b"-----BEGIN"
+
+
+class Pem(NamedTuple):
+    """`key` is "" in a trust store; `password` that of the key, as long as it needs one."""
+
+    key: str
+    certificates: str
+    password: str | None
+
+
+class FileState(NamedTuple):
+    """What tells that a file was replaced."""
+
+    modified_ns: int
+    size: int
+    inode: int
+
+
+def file_state(store: Store) -> FileState | None:
+    if store.location is None:
+        return None
+    try:
+        found = Path(store.location).stat()
+    except OSError:
+        return None
+    return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def read_store(store: Store) -> Pem:
+    """ConfigError, without any secret, for what cannot be read."""
+    if store.location is None:
+        return Pem(store.pem_key or "", store.pem_certificates or "", store.key_password)
+    try:
+        data = Path(store.location).read_bytes()
+    except OSError as failed:
+        raise _bad(store, f"it cannot be read: {failed.strerror}.") from None
+    if data.startswith(_JKS_MAGIC):
+        raise _bad(
+            store,
+            "kafkapy does not read JKS; convert it: keytool -importkeystore -srckeystore "
+            f"{store.location} -destkeystore {store.location}.p12 -deststoretype PKCS12",
+        )
+    if _PEM_MARK in data or (store.type == PEM and data[:1] != _DER_SEQUENCE):
+        text = data.decode("utf-8", "replace")
+        return Pem(text, text, store.key_password)
+    if data[:1] != _DER_SEQUENCE:
+        raise _bad(store, "it is neither PEM nor PKCS12.")
+    return _pkcs12(store, data)
+
+
+def _pkcs12(store: Store, data: bytes) -> Pem:
+    try:
+        from cryptography.hazmat.primitives.serialization import (
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+        )
+        from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+    except ImportError:
+        raise _bad(
+            store, "to read PKCS12, install kafkapy[pkcs12]; PEM needs nothing more."
+        ) from None
+    password = None if store.password is None else store.password.encode()
+    try:
+        found = load_pkcs12(data, password)
+    except ValueError:
+        raise _bad(store, "it cannot be read with this password.") from None
+    chain = [*([found.cert] if found.cert is not None else []), *found.additional_certs]
+    certificates = b"".join(one.certificate.public_bytes(Encoding.PEM) for one in chain)
+    key = b""
+    if found.key is not None:
+        key = found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return Pem(key.decode(), certificates.decode(), None)
+
+
+def _bad(store: Store, why: str) -> ConfigError:
+    return ConfigError(store.key, store.location, why)
