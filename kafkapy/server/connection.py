@@ -64,6 +64,7 @@ class Connection:
         "_filled",
         "_frames_are_large",
         "_interest",
+        "_is_muted",
         "_least_frame_bytes",
         "_max_frame_bytes",
         "_out",
@@ -103,6 +104,7 @@ class Connection:
         self._wanted = 0  # of the buffer: the frame, or as much of it as there is room for
         self._frames_are_large = False
         self._interest = READ
+        self._is_muted = False
         self._out = Outgoing(sock, self._flush_in_time)
         self._pending: deque[tuple[Call[Any], Later | Resolved]] = deque()
         reactor.register(sock.fileno(), self, READ)
@@ -263,13 +265,20 @@ class Connection:
         out = self._out
         interest = WRITE if out.unsent_bytes and not out.is_waiting_for_disk else 0
         if (
-            out.unsent_bytes < MAX_UNSENT_BYTES
+            not self._is_muted
+            and out.unsent_bytes < MAX_UNSENT_BYTES
             and len(self._pending) < MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
         ):
             interest |= READ
         if interest != self._interest:
             self._interest = interest
             self._reactor.modify(self._socket.fileno(), interest)
+
+    def mute(self, is_muted: bool) -> None:
+        """Its client is throttled. What is read already is served."""
+        self._is_muted = is_muted
+        if self.is_open:
+            self._update_interest()
 
     def limit_frames(self, least: int, most: int) -> None:
         """From the next frame on."""

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import ask, verdict
+from kafkapy.broker.quotas.mutations import EXCEEDED, Mutations
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.security.authorizer.asking import allows
 from kafkapy.core.errors import ErrorCode, Refused
@@ -15,9 +16,14 @@ if TYPE_CHECKING:
 
     from kio.schema.create_partitions.v3.request import CreatePartitionsRequest
 
-    from kafkapy.broker.requests.needs import HasAuthorizer, HasController
+    from kafkapy.broker.requests.needs import (
+        HasAuthorizer,
+        HasClock,
+        HasController,
+        HasQuotas,
+    )
 
-    class Needs(HasAuthorizer, HasController, Protocol): ...
+    class Needs(HasAuthorizer, HasClock, HasController, HasQuotas, Protocol): ...
 
 
 def handle(node: "Needs", call: "Call[CreatePartitionsRequest]") -> Answer:
@@ -25,6 +31,15 @@ def handle(node: "Needs", call: "Call[CreatePartitionsRequest]") -> Answer:
     denied = {
         name for name in counts if not allows(node, call, Operation.ALTER, ResourceType.TOPIC, name)
     }
+    mutations = Mutations(node, call, strict_since=STRICT_ABOUT_QUOTAS)
+    more: dict[str, int] = {
+        topic.name: topic.count - _count(node, topic.name) for topic in call.body.topics
+    }
+    exceeding: set[str] = set()
+    if not call.body.validate_only:
+        for name in counts:
+            if name not in denied and not mutations.fit(more[name]):
+                exceeding.add(name)
     event = CreatePartitions(
         topics=tuple(
             MorePartitions(
@@ -35,7 +50,7 @@ def handle(node: "Needs", call: "Call[CreatePartitionsRequest]") -> Answer:
                 else tuple(tuple(one.broker_ids) for one in topic.assignments),
             )
             for topic in call.body.topics
-            if counts[topic.name] == 1 and topic.name not in denied
+            if counts[topic.name] == 1 and topic.name not in denied | exceeding
         ),
         validate_only=call.body.validate_only,
     )
@@ -43,16 +58,27 @@ def handle(node: "Needs", call: "Call[CreatePartitionsRequest]") -> Answer:
     def judged(reply: PartitionsReply, name: str) -> Refused | None:
         if counts[name] > 1:
             return _TWICE
+        if name in exceeding:
+            return EXCEEDED
         return _DENIED if name in denied else reply[name]
 
     def answer(reply: PartitionsReply) -> Fields:
+        done = 0
+        if not call.body.validate_only:
+            done = sum(more[name] for name in counts if judged(reply, name) is None)
         return {
-            "throttle_time": 0,
+            "throttle_time": mutations.settle(done),
             "results": [{"name": name, **verdict(judged(reply, name))} for name in counts],
         }
 
     return ask(node, event, answer, lambda refused: answer(dict.fromkeys(counts, refused)))
 
 
+def _count(node: "Needs", name: str) -> int:
+    topic = node.controller.image.topics_by_name.get(name)
+    return 0 if topic is None else len(topic.partitions)
+
+
+STRICT_ABOUT_QUOTAS = 3
 _DENIED = Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _TWICE = Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")

@@ -9,6 +9,7 @@ are not run: kafkapy loads no Java classes.
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import verdict
+from kafkapy.broker.quotas.mutations import EXCEEDED, Mutations
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.requests.translations import millis
 from kafkapy.broker.security.authorizer.asking import allows, would_allow
@@ -24,13 +25,21 @@ if TYPE_CHECKING:
 
     from kio.schema.create_topics.v7.request import CreatableTopic, CreateTopicsRequest
 
-    from kafkapy.broker.requests.needs import HasAuthorizer, HasClock, HasController, HasJournal
+    from kafkapy.broker.requests.needs import (
+        HasAuthorizer,
+        HasClock,
+        HasConfig,
+        HasController,
+        HasJournal,
+        HasQuotas,
+    )
     from kafkapy.core.seams import Callback
 
-    class Needs(HasAuthorizer, HasClock, HasController, HasJournal, Protocol):
+    class Needs(HasAuthorizer, HasClock, HasConfig, HasController, HasJournal, HasQuotas, Protocol):
         def when_serving(self, topic_ids: Iterable[UUID], then: Callback) -> None: ...
 
 
+STRICT_ABOUT_QUOTAS = 6
 _METADATA_TOPIC = "__cluster_metadata"
 
 
@@ -52,6 +61,13 @@ def handle(node: "Needs", call: "Call[CreateTopicsRequest]") -> Answer:
             if name not in refused
             and not allows(node, call, Operation.CREATE, ResourceType.TOPIC, name)
         }
+    mutations = Mutations(node, call, strict_since=STRICT_ABOUT_QUOTAS)
+    if not body.validate_only:
+        refused |= {
+            topic.name: EXCEEDED
+            for topic in body.topics
+            if topic.name not in refused and not mutations.fit(_partitions(node, topic))
+        }
     event = CreateTopics(
         topics=tuple(_new_topic(one) for one in body.topics if one.name not in refused),
         validate_only=body.validate_only,
@@ -68,12 +84,13 @@ def handle(node: "Needs", call: "Call[CreateTopicsRequest]") -> Answer:
             results: dict[str, Refused | TopicCreated] = dict.fromkeys(names, reply)
         else:
             results = {**reply, **refused}
-        answer = {
-            "throttle_time": 0,
-            "topics": [_result(name, results[name]) for name in names],
-        }
         made = {
             name: one.topic_id for name, one in results.items() if isinstance(one, TopicCreated)
+        }
+        done = [one.partitions for one in results.values() if isinstance(one, TopicCreated)]
+        answer = {
+            "throttle_time": mutations.settle(0 if body.validate_only else sum(done)),
+            "topics": [_result(name, results[name]) for name in names],
         }
         if body.validate_only or not made:
             promise.resolve(answer)
@@ -102,6 +119,12 @@ def _resolve_when_serving(
 
     timer = node.clock.call_at(later(node.clock.now(), max(timeout_ms, 0)), resolve)
     node.when_serving(topic_ids, resolve)
+
+
+def _partitions(node: "Needs", asked: "CreatableTopic") -> int:
+    if asked.assignments:
+        return len(asked.assignments)
+    return asked.num_partitions if asked.num_partitions > 0 else node.config.num_partitions
 
 
 def _new_topic(asked: "CreatableTopic") -> NewTopic:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from uuid import UUID
 
 from kafkapy.broker.controller.ask import explained
+from kafkapy.broker.quotas.mutations import EXCEEDED, Mutations
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import allows, would_allow
 from kafkapy.core.errors import ErrorCode, Refused
@@ -18,9 +19,21 @@ if TYPE_CHECKING:
     from kio.schema.delete_topics.v5.request import DeleteTopicsRequest as DeleteTopicsRequestV5
     from kio.schema.delete_topics.v6.request import DeleteTopicsRequest
 
-    from kafkapy.broker.requests.needs import HasAuthorizer, HasConfig, HasController, HasJournal
+    from kafkapy.broker.requests.needs import (
+        HasAuthorizer,
+        HasClock,
+        HasConfig,
+        HasController,
+        HasJournal,
+        HasQuotas,
+    )
 
-    class Needs(HasAuthorizer, HasConfig, HasController, HasJournal, Protocol): ...
+    class Needs(
+        HasAuthorizer, HasClock, HasConfig, HasController, HasJournal, HasQuotas, Protocol
+    ): ...
+
+
+STRICT_ABOUT_QUOTAS = 5
 
 
 class _Asked(NamedTuple):
@@ -39,6 +52,11 @@ def handle(node: "Needs", call: "Call[DeleteTopicsRequest]") -> Answer:
     topics = node.controller.image.topics_by_id
     names = {asked: topics[topic_id].name for asked, topic_id in wanted.items()}
     names |= dict(_told(node, call, verdicts))
+    mutations = Mutations(node, call, strict_since=STRICT_ABOUT_QUOTAS)
+    sizes = {topic_id: len(topics[topic_id].partitions) for topic_id in wanted.values()}
+    for asked in [one for one, which in wanted.items() if not mutations.fit(sizes[which])]:
+        del wanted[asked]
+        verdicts[asked] = EXCEEDED
 
     def decided(reply: DeleteReply | Refused) -> None:
         if isinstance(reply, Refused):
@@ -53,7 +71,9 @@ def handle(node: "Needs", call: "Call[DeleteTopicsRequest]") -> Answer:
                     client=call.client_id,
                     peer=call.peer.host,
                 )
-        promise.resolve(_response(verdicts, wanted, names))
+        done = sum(sizes[which] for asked, which in wanted.items() if verdicts[asked] is None)
+        answer = _response(verdicts, wanted, names)
+        promise.resolve({**answer, "throttle_time": mutations.settle(done)})
 
     node.controller.submit(DeleteTopics(tuple(wanted.values())), decided)
     return promise

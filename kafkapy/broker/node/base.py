@@ -12,6 +12,8 @@ from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.node.endpoints import Endpoints
 from kafkapy.broker.node.identity import CannotStart, Identity, identify
 from kafkapy.broker.node.settings import bootstrap_addresses, peer_settings, quorum_settings
+from kafkapy.broker.quotas.client_quotas import ClientQuotas
+from kafkapy.broker.quotas.limits import Limits
 from kafkapy.broker.raft.transport import RaftTransport
 from kafkapy.broker.raft.watch import QuorumWatch
 from kafkapy.broker.requests.apis import apis_on
@@ -77,6 +79,10 @@ class NodeBase:
         self.quorum.on_failed = self._metadata_disk_failed
         # None: nobody is asked for anything.
         self.authorizer = configured_authorizer(config, journal)
+        # None: there are none, and nobody pays for asking.
+        self.quotas: ClientQuotas | None = None
+        self.address_limits = Limits({})
+        self._client_quotas = ClientQuotas(config, self.address_limits)
         self.quorum.subscribe(self._on_delta)
         # Once the image has what was committed when the quorum was first heard of; a lone node
         # leads by then.
@@ -98,6 +104,10 @@ class NodeBase:
     def _on_delta(self, image: MetadataImage, delta: Delta) -> None:
         if self.authorizer is not None:
             self.authorizer.follow(image, delta)
+        if delta.quotas:
+            self.address_limits = self._client_quotas.limits = Limits(image.quotas)
+            has_any = self.address_limits.has_any_of_clients
+            self.quotas = self._client_quotas if has_any else None
         names = ("", str(self.node_id))
         if any(kind == BROKER_RESOURCE and name in names for kind, name in delta.configs):
             self.config.alter(
@@ -148,12 +158,17 @@ class Role:
         self.endpoints = base.endpoints
         self.quorum = base.quorum
         self.authorizer = base.authorizer
+        self._base = base
         self.cluster = base.cluster
         self.apis_on = apis_on
 
     @property
     def image(self) -> MetadataImage:
         return self.quorum.image
+
+    @property
+    def quotas(self) -> ClientQuotas | None:
+        return self._base.quotas
 
     @property
     def controller_id(self) -> int:

@@ -13,6 +13,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from kafkapy.broker.produce.frame_cache import remember
+from kafkapy.broker.quotas.charging import charge
 from kafkapy.broker.requests.apis import Api, find_api
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
 from kafkapy.broker.security.authorizer.needs import check
@@ -28,8 +29,15 @@ if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
 
 
-def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
-    """Decode one request (without its size prefix) and hand it to its handler."""
+def dispatch(
+    node: "Node", request: memoryview, peer: Peer, is_charged: bool = False
+) -> tuple[Call[Any], Answer]:
+    """Decode one request (without its size prefix) and hand it to its handler. `is_charged`:
+    what it uses is already being held against its client's quotas."""
+    quotas = node.quotas
+    if quotas is not None and not is_charged:
+        started = node.clock.now()
+        return charge(node, quotas, request, started, dispatch(node, request, peer, True))
     broker = node.broker
     frames = peer.frames
     if frames is not None and broker is not None:

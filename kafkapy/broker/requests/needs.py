@@ -14,6 +14,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.fetch.sessions import FetchSessions
 from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.partitions.partitions import Partitions
+from kafkapy.broker.quotas.client_quotas import ClientQuotas
 from kafkapy.broker.replication.serving import ReplicaSessions
 from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.broker.transactions.coordinator import TransactionCoordinator
@@ -59,6 +60,12 @@ class HasAuthorizer(Protocol):
     @property
     def authorizer(self) -> Authorizer | None:
         """None: nobody is asked for anything (security/authorizer/asking.py)."""
+
+
+class HasQuotas(Protocol):
+    @property
+    def quotas(self) -> ClientQuotas | None:
+        """None: the metadata has no quota of any client."""
 
 
 class HasNodeId(Protocol):
@@ -145,7 +152,7 @@ class Reads(HasPartitions, HearsOfDisks, Protocol):
     """Partitions, and where to say that one could not be read."""
 
 
-class Fetches(Reads, HasAuthorizer, HasClock, HasCluster, HasConfig, HasImage, Protocol):
+class Fetches(Reads, HasAuthorizer, HasClock, HasCluster, HasConfig, HasImage, HasQuotas, Protocol):
     @property
     def fetch_sessions(self) -> FetchSessions: ...
 

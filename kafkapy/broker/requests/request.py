@@ -78,6 +78,9 @@ class Line(Protocol):
     def limit_frames(self, least: int, most: int) -> None:
         """How many bytes a frame may have from now on."""
 
+    def mute(self, is_muted: bool) -> None:
+        """Hear nothing of it, until it may be heard again; it is answered as ever."""
+
 
 @dataclass(slots=True, eq=False)
 class Peer:
@@ -96,6 +99,8 @@ class Peer:
     is_settled: bool = True
     # For the gate of a listener that asks who is there (security/sasl_gate.py).
     line: Line | None = None
+    # It is throttled (broker/quotas/charging.py).
+    muted_until: Instant = Instant(0)
 
 
 # Of a request. A handler names kio's class for the newest version that is served; fields that

@@ -27,12 +27,18 @@ class Served:
         self._channel = channel
         self._peer = peer
         self._is_open = True
+        # Throttled: what comes meanwhile is heard afterwards.
+        self._is_muted = False
+        self._held_back: deque[bytes] = deque()
         self._pending: deque[tuple[Call[Any], Later]] = deque()
 
     def on_up(self) -> None:
         raise AssertionError("who accepts is up from the start")
 
     def on_frame(self, frame: memoryview) -> None:
+        if self._is_muted:
+            self._held_back.append(bytes(frame))
+            return
         request = bytearray(frame)
         try:
             call, answer = self._dispatch(memoryview(request), self._peer)
@@ -61,6 +67,11 @@ class Served:
 
     def limit_frames(self, least: int, most: int) -> None:
         """Whoever speaks in a simulation sends whole frames."""
+
+    def mute(self, is_muted: bool) -> None:
+        self._is_muted = is_muted
+        while self._held_back and not self._is_muted and self._is_open:
+            self.on_frame(memoryview(self._held_back.popleft()))
 
     def hang_up(self) -> None:
         if self._is_open:

@@ -7,6 +7,7 @@ from uuid import UUID
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.rules import BrokerConfigRules
 from kafkapy.broker.controller.dead_brokers import DeadBrokers
+from kafkapy.broker.quotas.client_quotas import ClientQuotas
 from kafkapy.broker.requests.dispatch import refusal
 from kafkapy.broker.requests.request import Call, Later, Peer
 from kafkapy.broker.security.authorizer.authorizer import Authorizer
@@ -34,6 +35,7 @@ class AdminNode:
         self.clock = self.cluster.clock
         self.node_id = 1
         self.authorizer: Authorizer | None = None
+        self.quotas: ClientQuotas | None = None
         self.serves_at_once = True
         self.journal = ToldJournal()
         self.waiting: list[Callable[[], None]] = []

@@ -148,28 +148,24 @@ class NodeKeys(Section):
         "Samples that client quotas are measured over.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_QUOTAS,
     )
     quota_window_size_seconds = int32(
         1,
         "Length of one sample of client quotas.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_QUOTAS,
     )
     controller_quota_window_num = int32(
         11,
         "Samples that the quota on controller mutations is measured over.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_QUOTAS,
     )
     controller_quota_window_size_seconds = int32(
         1,
         "Length of one sample of the quota on controller mutations.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_QUOTAS,
     )
     replication_quota_window_num = int32(
         11,
