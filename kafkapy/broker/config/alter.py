@@ -1,7 +1,7 @@
 """What the broker checks of (Incremental)AlterConfigs before the controller decides."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from kafkapy.broker.config.broker_alter import check_appends, check_broker_change
 from kafkapy.broker.config.broker_config import BrokerConfig
@@ -21,8 +21,12 @@ def duplicates(resources: Iterable[ConfigResource]) -> dict[ConfigResource, Refu
 
 
 def check_incremental(
-    config: BrokerConfig, resource: ConfigResource, alterations: Sequence[Alteration]
+    config: BrokerConfig,
+    resource: ConfigResource,
+    alterations: Sequence[Alteration],
+    brokers: Container[int] = (),
 ) -> None:
+    """`brokers`: those that are registered, whose settings may be altered as this node's may."""
     _check_operations(alterations)
     sets = [one for one in alterations if one.operation != Operation.DELETE]
     _check_nulls([one.key for one in sets if one.value is None])
@@ -37,41 +41,55 @@ def check_incremental(
             for one in alterations
             if one.operation in (Operation.SET, Operation.DELETE)
         },
+        brokers,
     )
 
 
 def check_legacy(
-    config: BrokerConfig, resource: ConfigResource, pairs: Sequence[tuple[str, str | None]]
+    config: BrokerConfig,
+    resource: ConfigResource,
+    pairs: Sequence[tuple[str, str | None]],
+    brokers: Container[int] = (),
 ) -> None:
     _check_nulls([key for key, value in pairs if value is None])
     _check_twice([key for key, _ in pairs])
     if resource[0] == Resource.BROKER_LOGGER:
         raise _unknown_type(resource[0])
-    _check(config, resource, dict(pairs))
+    _check(config, resource, dict(pairs), brokers)
 
 
-def _check(config: BrokerConfig, resource: ConfigResource, changes: dict[str, str | None]) -> None:
+def _check(
+    config: BrokerConfig,
+    resource: ConfigResource,
+    changes: dict[str, str | None],
+    brokers: Container[int],
+) -> None:
     kind, name = resource
     if kind == Resource.BROKER:
         if name:
-            _check_is_me(config, name, "Unexpected broker id, expected {}, but received {}")
+            sentence = "Unexpected broker id, expected {}, but received {}"
+            _check_is_known(config, name, brokers, sentence)
         check_broker_change(config, changes, is_for_all=not name)
     elif kind == Resource.BROKER_LOGGER:
-        _check_is_me(config, name, "Unexpected node id. Expected {}, but received {}")
+        sentence = "Unexpected node id. Expected {}, but received {}"
+        _check_is_known(config, name, brokers, sentence)
         for logger in changes:
             raise Refused(ErrorCode.INVALID_CONFIG, f"Logger {logger} does not exist!")
     elif kind not in (Resource.TOPIC, Resource.CLIENT_METRICS, Resource.GROUP):
         raise _unknown_type(kind)
 
 
-def _check_is_me(config: BrokerConfig, name: str, sentence: str) -> None:
+def _check_is_known(
+    config: BrokerConfig, name: str, brokers: Container[int], sentence: str
+) -> None:
+    """Which broker the client asked, the controller is not told: any that there is will do."""
     try:
         node_id = int(name)
     except ValueError:
         raise Refused(
             ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}"
         ) from None
-    if node_id != config.node_id:
+    if node_id != config.node_id and node_id not in brokers:
         raise Refused(ErrorCode.INVALID_REQUEST, sentence.format(config.node_id, node_id))
 
 

@@ -26,6 +26,7 @@ Pairs = tuple[tuple[str, str | None], ...]
 
 def handle(node: "Needs", call: "Call[AlterConfigsRequest]") -> Answer:
     resources = call.body.resources
+    brokers = node.controller.image.brokers
     verdicts: dict[ConfigResource, Refused | None] = duplicates(
         (one.resource_type, one.resource_name) for one in resources
     )
@@ -36,7 +37,7 @@ def handle(node: "Needs", call: "Call[AlterConfigsRequest]") -> Answer:
             continue
         pairs: Pairs = tuple((config.name, config.value) for config in one.configs)
         try:
-            check_legacy(node.config, resource, pairs)
+            check_legacy(node.config, resource, pairs, brokers)
             require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
         except Refused as refused:
             verdicts[resource] = refused

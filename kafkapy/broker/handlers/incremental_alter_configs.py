@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answer:
     resources = call.body.resources
+    brokers = node.controller.image.brokers
     verdicts: dict[ConfigResource, Refused | None] = duplicates(
         (one.resource_type, one.resource_name) for one in resources
     )
@@ -44,7 +45,7 @@ def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answe
             # Only of loggers is it asked before their settings are looked at.
             if resource[0] == int(Resource.BROKER_LOGGER):
                 require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
-            check_incremental(node.config, resource, alterations)
+            check_incremental(node.config, resource, alterations, brokers)
             require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
         except Refused as refused:
             verdicts[resource] = refused
