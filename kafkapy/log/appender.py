@@ -32,7 +32,7 @@ from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.transaction_index import AbortedTransaction
 from kafkapy.log.storage import Storage
 from kafkapy.log.validation import accept_from_leader, validate
-from kafkapy.protocol.batch import LOG_OVERHEAD, STAMP_SIZE, BatchHeader, pack_stamp
+from kafkapy.protocol.batch import CONTROL_BIT, LOG_OVERHEAD, STAMP_SIZE, BatchHeader, pack_stamp
 from kafkapy.protocol.control_records import read_marker
 
 _CLIENT: Final = Origin.CLIENT
@@ -160,12 +160,14 @@ class Appender:
         guard: VerificationGuard | None,
     ) -> BatchMetadata | None:
         """Refused, or which batch the log has already."""
-        producers = self._history.producers
+        producers = self._producers
+        if producers is None:
+            producers = self._history.producers
         at = 0
         for header in headers:
             if header.producer_id >= 0:
                 marker = None
-                if header.is_control:
+                if header.attributes & CONTROL_BIT:
                     marker = read_marker(b"".join(parts[at : at + 2]))
                 duplicate = producers.check(
                     header,
@@ -214,20 +216,10 @@ class Appender:
         self._positions.remember(base_offset, position)
         self._offsets.log_end = producers.end_offset = next_offset
         if is_more or last.leader_epoch > epochs.latest:
-            self._learn(headers, segment, position)
+            _learn(epochs, producers, headers, segment, position)
         if self._flush_ms != _NEVER:
             self._flushing.flush_within(self._flush_ms)
         return next_offset
-
-    def _learn(self, headers: Sequence[BatchHeader], segment: Segment, position: int) -> None:
-        """What batches that are in the log now, from `position` on, say of epochs and producers."""
-        history = self._history
-        for header in headers:
-            if header.leader_epoch > history.epochs.latest:
-                history.epochs.assign(header.leader_epoch, header.base_offset)
-            if header.producer_id >= 0:
-                _fold(history.producers, segment, header, position)
-            position += header.length + LOG_OVERHEAD
 
     def _segment_for(self, headers: Sequence[BatchHeader], size: int, now: Instant) -> Segment:
         segment, config = self._segments.active, self._config
@@ -237,9 +229,26 @@ class Appender:
         return segment
 
 
+def _learn(
+    epochs: LeaderEpochs,
+    producers: ProducerStates,
+    headers: Sequence[BatchHeader],
+    segment: Segment,
+    position: int,
+) -> None:
+    """What batches that are in the log now, from `position` on, say of epochs and producers."""
+    for header in headers:
+        if header.leader_epoch > epochs.latest:
+            epochs.assign(header.leader_epoch, header.base_offset)
+        if header.producer_id >= 0:
+            _fold(producers, segment, header, position)
+        position += header.length + LOG_OVERHEAD
+
+
 def _fold(producers: ProducerStates, segment: Segment, header: BatchHeader, position: int) -> None:
     """A producer's batch that is in the log now, at `position`."""
-    batch: Bytes = segment.file.read(position, header.size) if header.is_control else b""
+    is_control = header.attributes & CONTROL_BIT
+    batch: Bytes = segment.file.read(position, header.size) if is_control else b""
     completed = producers.update(header, batch)
     if completed is not None and completed.is_aborted:
         segment.add_aborted(

@@ -49,11 +49,12 @@ class Api:
     @property
     def handle(self) -> Handle:
         """Of its module in handlers/, imported at its first request."""
-        return _handle(self.handler or self.key.name.lower())
+        return _handle(int(self.key), self.handler)
 
 
 @cache
-def _handle(name: str) -> Handle:
+def _handle(key: int, module: str | None) -> Handle:
+    name = module or next(one.name for one in ApiKey if one == key).lower()
     handle: Handle = import_module(f"{_HANDLERS}.{name}").handle
     return handle
 
