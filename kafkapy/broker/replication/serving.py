@@ -39,20 +39,23 @@ _Key = tuple[UUID | None, int]
 class _Standing:
     """One partition of a session; it watches the end of the log as long as the session lives."""
 
-    __slots__ = ("_session", "has_more", "partition", "wanted")
+    __slots__ = ("_session", "had_all", "has_more", "partition", "wanted")
 
     def __init__(self, session: "ReplicaSession", wanted: Wanted) -> None:
         self.wanted = wanted
         self.partition: Partition | None = None
-        self.has_more = False  # than the follower has said to have
+        self.had_all = False  # that there was when it fetched last
+        self.has_more = False  # than it has, or was sent
         self._session = session
 
     def on_more(self, mark: int, count_bytes: int) -> None:
         session = self._session
-        if count_bytes and not self.has_more and self.partition is not None:
-            # Until now it had all that there was, and said nothing about it.
+        if count_bytes:
             self.has_more = True
-            self.partition.follower_was_caught_up(session.replica_id, session.fetched_at)
+            if self.had_all and self.partition is not None:
+                # Until now; and it said nothing about it.
+                self.had_all = False
+                self.partition.follower_was_caught_up(session.replica_id, session.fetched_at)
         session.heard(self, count_bytes)
 
     def on_offsets(self, mark: int) -> None:
@@ -97,6 +100,8 @@ class ReplicaSession:
         for _, topic_id, rows in request.topics:
             for row in rows:
                 is_urgent |= self._hear(call, Wanted(None, topic_id, *row[:6]))
+        # What came between its last answer and this, or did not fit, has waited long enough.
+        is_urgent = is_urgent or any(one.has_more for one in self.news)
         if is_urgent or request.max_wait_ms <= 0:
             return self.answer(call)
         self._parked = _Parked(self._node, self, call)
@@ -118,6 +123,7 @@ class ReplicaSession:
         standing.watch(found.partition)
         row, partition = found.row, found.partition
         has_more = standing.has_more = _has_more(partition, wanted)
+        standing.had_all = partition is not None and not has_more
         if has_more or _is_news(wanted, row):
             self.news[standing] = None
         else:
@@ -152,6 +158,9 @@ class ReplicaSession:
                 found.release()
                 break
             del self.news[standing]
+            standing.has_more = False
+            if found.size:
+                standing.had_all = False
             row = found.row
             if row.slices or _is_news(wanted, row):
                 topics.setdefault(wanted.topic_id, []).append(row)
