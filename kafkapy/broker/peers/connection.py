@@ -20,14 +20,13 @@ next attempt, as far as their time allows.
 from collections import deque
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafkapy.broker.peers.failures import CallFailed, Why
 from kafkapy.broker.peers.login import Asked, LogIn, Login
 from kafkapy.broker.peers.versions import PeerVersions, ask_versions, read_versions
 from kafkapy.broker.security.mechanism import LoginFailed
 from kafkapy.core.addresses import Address
-from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.network import Channel, Down, Network
 from kafkapy.core.seams import Clock, Rng, Timer
@@ -50,8 +49,7 @@ _WHY: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeerSettings:
+class PeerSettings(NamedTuple):
     """Kafka's names and defaults, as brokers have them for one another."""
 
     client_id: str
