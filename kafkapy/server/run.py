@@ -27,7 +27,8 @@ import trio
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.config.security import speaks_sasl, speaks_tls
-from kafkapy.broker.node.identity import CannotStart
+from kafkapy.broker.node.endpoints import ANYWHERE
+from kafkapy.broker.node.identity import CannotStart, is_alone
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.dispatch import encode
 from kafkapy.broker.requests.request import Peer
@@ -188,6 +189,7 @@ class Shell:
                 rng=SystemRng(),
                 journal=self._journal,
                 bound_ports=ports,
+                host=own_name(self._config),
                 network=self._network,
                 turn=self._turn,
             )
@@ -400,6 +402,13 @@ def _tls(config: BrokerConfig, journal: Journal) -> "Tls | None":
     from kafkapy.server.tls.contexts import Tls
 
     return Tls(config, journal)
+
+
+def own_name(config: BrokerConfig) -> str:
+    """What is advertised of a listener on every interface that nobody gave a name. As in Kafka
+    it is this machine's; only a cluster of one is taken to have its clients beside it."""
+    named_by_nobody = any(one.host in ANYWHERE for one in config.listening.advertised)
+    return socket.getfqdn() if named_by_nobody and not is_alone(config) else "127.0.0.1"
 
 
 def _room_for_files(journal: Journal) -> int:

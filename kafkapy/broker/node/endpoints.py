@@ -7,7 +7,7 @@ from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.kraft.records.metadata import Endpoint as EndpointRecord
 
 # What others reach this machine by, where the configuration names no host.
-_ANYWHERE = frozenset({"", "0.0.0.0", "::"})
+ANYWHERE = frozenset({"", "0.0.0.0", "::"})
 
 
 class Endpoints:
@@ -26,7 +26,7 @@ class Endpoints:
 
 def _settled(endpoint: Endpoint, bound_ports: Mapping[str, int], host: str) -> Endpoint:
     port = endpoint.port or bound_ports.get(endpoint.name, 0)
-    return endpoint._replace(port=port, host=host if endpoint.host in _ANYWHERE else endpoint.host)
+    return endpoint._replace(port=port, host=host if endpoint.host in ANYWHERE else endpoint.host)
 
 
 def _record(endpoint: Endpoint) -> EndpointRecord:
