@@ -15,6 +15,7 @@ from kafkapy.cli.output import show
 if TYPE_CHECKING:
     from kafkapy.broker.config.broker_config import BrokerConfig
     from kafkapy.kraft.quorum.voters import VoterAddress, VoterSet
+    from kafkapy.kraft.storage.format import Formatted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +55,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from kafkapy.cli.scram_argument import scram_record
     from kafkapy.cli.serve import configured
+
+    config = configured(options)
+    done = formatted(options, config)
+    show(
+        [
+            {
+                "directory": path,
+                "cluster_id": done.cluster_id,
+                "directory_id": done.directory_ids.get(path),
+                "formatted": "now" if path in done.new else "before",
+            }
+            for path in config.data_directories
+        ],
+        as_json=options.json,
+    )
+    return 0
+
+
+def formatted(options: argparse.Namespace, config: "BrokerConfig") -> "Formatted":
+    """The directories of `config`, as the options of this command say."""
+    from kafkapy.cli.scram_argument import scram_record
     from kafkapy.core.errors import Corrupt, DiskFailed
     from kafkapy.kraft.storage.adoption import DirectoryRefused, make_directory
     from kafkapy.kraft.storage.format import format_directories
@@ -63,14 +84,13 @@ def run(options: argparse.Namespace) -> int:
     from kafkapy.server.disk import RealDisk
     from kafkapy.server.rng import SystemRng
 
-    config = configured(options)
     disk = RealDisk()
     try:
         standalone, initial_voters = _voters(options, config)
         metadata_version, features = _levels(options, config)
         for path in (config.metadata_directory, *config.data_directories):
             make_directory(disk, path)
-        formatted = format_directories(
+        return format_directories(
             disk,
             SystemRng(),
             LoopClock().wall(),
@@ -87,19 +107,6 @@ def run(options: argparse.Namespace) -> int:
         )
     except (DirectoryRefused, DiskFailed, Corrupt) as refused:
         raise Failed(str(refused).rstrip(".")) from None
-    show(
-        [
-            {
-                "directory": path,
-                "cluster_id": formatted.cluster_id,
-                "directory_id": formatted.directory_ids.get(path),
-                "formatted": "now" if path in formatted.new else "before",
-            }
-            for path in config.data_directories
-        ],
-        as_json=options.json,
-    )
-    return 0
 
 
 def _voters(

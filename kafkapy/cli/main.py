@@ -5,9 +5,10 @@
 import argparse
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Any, Final
 
 from kafkapy.cli.arguments import Parser
 
@@ -16,6 +17,7 @@ COMMANDS: Final = {
     "serve": ("kafkapy.cli.serve", "run a node"),
     "format": ("kafkapy.cli.format", "make directories ready for a node of a cluster"),
     "cluster": ("kafkapy.cli.cluster", "a cluster of several nodes on this machine"),
+    "health": ("kafkapy.cli.health", "ask a node whether it serves"),
     "topics": ("kafkapy.cli.topics", "list, describe, create, alter and delete topics"),
     "produce": ("kafkapy.cli.produce", "write lines of standard input to a topic"),
     "consume": ("kafkapy.cli.consume", "print the records of a topic"),
@@ -26,6 +28,9 @@ COMMANDS: Final = {
     "completion": ("kafkapy.cli.completion", "print what teaches a shell to complete all this"),
 }
 
+# What a container runs.
+_FIRST_PROCESS: Final = 1
+
 
 class Failed(Exception):
     """The one line a person is told before exit code 1."""
@@ -34,6 +39,8 @@ class Failed(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["serve"] and os.getpid() == _FIRST_PROCESS:
+        _be_first_process()
     parser = command_parser(given[:1])
     options = parser.parse_args(given)
     if options.command is None:
@@ -59,6 +66,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         about = failed.filename or "cannot write the output"
         print(f"kafkapy: {about}: {failed.strerror or failed}", file=sys.stderr)
         return 1
+
+
+def _be_first_process() -> None:
+    """In a container, where process 1 has duties: SIGTERM is ignored unless asked for, from the
+    first moment on, and children that others left behind (health checks that were cut short)
+    stay as zombies unless nobody wants to hear of them."""
+
+    def leave(*_: Any) -> None:
+        raise SystemExit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
 def _discard_output() -> None:

@@ -2,7 +2,7 @@
 
 Without arguments: a broker and controller in one, on 127.0.0.1:9092, with its data in
 ./data, formatted on the first start. `--config` takes Kafka's own server.properties;
-`--set` wins over it.
+`--set` wins over it. `--environment` is for containers (environment.py).
 """
 
 import argparse
@@ -14,6 +14,7 @@ from typing import Final
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.properties import parse_properties
 from kafkapy.broker.config.values import ConfigError
+from kafkapy.cli.environment import LOG_FORMAT, MOUNTED_CONFIG, cluster_id_of, from_environment
 from kafkapy.cli.main import Failed
 from kafkapy.core.errors import DiskFailed
 
@@ -50,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="one of Kafka's broker settings; may be repeated",
     )
+    parser.add_argument(
+        "--environment",
+        action="store_true",
+        help="settings also from KAFKA_... and KAFKAPY_... variables, as in the container image; "
+        "empty directories are formatted for $CLUSTER_ID",
+    )
     parser.add_argument("--json", action="store_true", help="events and the serving line as JSON")
     parser.add_argument("--quiet", action="store_true", help="only warnings and errors")
     parser.add_argument(
@@ -65,6 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     config = configured(options)
+    if options.environment:
+        _format_for(config)
+        options.json = options.json or os.environ.get(LOG_FORMAT) == "json"
     if options.test_api is not None:
         from kafkapy.cli.test_api import serve_for_tests
 
@@ -96,11 +106,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def configured(options: argparse.Namespace) -> BrokerConfig:
-    """The settings in force: defaults of a lone node < --config < --data, --listen < --set."""
-    properties = {} if options.config is None else _read_properties(options.config)
-    alone = options.config is None
+    """The settings in force: defaults of a lone node < --config < the environment, if asked
+    for < --data, --listen < --set."""
+    alone = options.config is None and not getattr(options, "environment", False)
     if alone:
-        properties.update(_ALONE)
+        properties = dict(_ALONE)
+    elif options.config is not None:
+        properties = _read_properties(options.config)
+    else:
+        properties = _read_properties(MOUNTED_CONFIG) if os.path.exists(MOUNTED_CONFIG) else {}
+    if getattr(options, "environment", False):
+        properties = from_environment(os.environ, properties, _ALONE)
     if options.listen is not None or alone:
         _listen(properties, options.listen or DEFAULT_LISTEN)
     if options.data is not None or alone:
@@ -114,6 +130,19 @@ def configured(options: argparse.Namespace) -> BrokerConfig:
         return BrokerConfig(properties)
     except ConfigError as bad:
         raise Failed(str(bad)) from None
+
+
+def _format_for(config: BrokerConfig) -> None:
+    """Containers start with empty volumes, and nobody is there to run `kafkapy format`. Data of
+    another cluster than $CLUSTER_ID is refused."""
+    cluster_id = cluster_id_of(os.environ, config.static)
+    if cluster_id is not None:
+        from kafkapy.cli import format
+
+        parser = argparse.ArgumentParser()
+        format.add_arguments(parser)
+        as_told = ["--cluster-id", cluster_id, "--ignore-formatted"]
+        format.formatted(parser.parse_args(as_told), config)
 
 
 def _data(path: str) -> str:
