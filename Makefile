@@ -19,7 +19,7 @@ NODES  ?=
 N      ?= 100
 
 .PHONY: help run test unit unit-compiled check format compat differ bench bench-quick bench-publish soak sim sim-many crash \
-        oracle oracle-start oracle-stop docs parts clean
+        containers oracle oracle-start oracle-stop docs parts clean
 
 help:
 	@echo "make run            serve on $(LISTEN) with data under $(DATA)"
@@ -34,6 +34,7 @@ help:
 	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
 	@echo "make spark-batch    Spark reads from kafkapy; also spark-stream, spark-exactly-once, spark-lag,"
 	@echo "                    spark-headers ... (spark_examples/README.md); BOOTSTRAP=host:port"
+	@echo "make containers     the image and the compose files under a Docker engine, where one answers"
 	@echo "make oracle-start   Apache Kafka on 127.0.0.1:19092 (oracle-stop ends it)"
 	@echo "make TARGET PYTHON=python3.13   with that Python, in an environment of its own"
 	@echo "make parts          what this machine can run, and what it cannot and why"
@@ -129,6 +130,10 @@ sim-many: $(VENV)/.dev
 
 crash: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.crashes --rounds $(ROUNDS) --seed $(SEED)
+
+# Needs a Docker engine; says so where there is none. Builds the image, which takes minutes.
+containers: $(VENV)/.dev
+	$(BIN)/python -m pytest container_tests --timeout 900
 
 oracle: $(VENV)/.python
 	$(BIN)/python scripts/oracle fetch

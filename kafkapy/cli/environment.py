@@ -53,7 +53,6 @@ _NO_SETTINGS: Final = {
     "KAFKAPY_COMPILE",
     "KAFKAPY_COMPILED",
     "KAFKAPY_PROJECT_URL",
-    "KAFKAPY_TAKES_UNBUILT",
 }
 # What Kubernetes tells every container about a service that is called kafka or kafkapy.
 _OF_KUBERNETES: Final = re.compile(

@@ -1,0 +1,109 @@
+"""The image: who it runs as, what it may write, how it starts and how it ends."""
+
+import json
+import subprocess
+from collections.abc import Callable
+
+from container_tests.engine import docker, inspect
+
+Run = Callable[..., str]
+LOCKED = ("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true")
+
+
+def serving(container: str) -> None:
+    """Wait until the node says so of itself."""
+    docker("exec", container, "sh", "-c", "until kafkapy health --environment; do sleep 0.1; done")
+
+
+def test_it_serves_without_a_setting_as_nobody_special_on_a_root_that_cannot_be_written(
+    run: Run,
+) -> None:
+    node = run(*LOCKED)
+    serving(node)
+    assert docker("exec", node, "id", "-u") == "1000"
+    assert "PARTITIONS" in docker("exec", node, "kafkapy", "topics", "create", "t")
+    assert docker("diff", node) == ""
+
+
+def test_any_user_of_group_0_may_run_it(run: Run) -> None:
+    """As OpenShift does."""
+    node = run(*LOCKED, "--user", "1234567:0")
+    serving(node)
+
+
+def test_it_ends_in_order_when_it_is_told_to(run: Run) -> None:
+    node = run()
+    serving(node)
+    docker("stop", "--time", "25", node)
+    assert inspect(node)["State"]["ExitCode"] == 0
+    assert "stopped cleanly" in docker_logs(node)
+
+
+def test_it_hears_that_it_shall_end_before_it_serves(run: Run) -> None:
+    """Its voters are nowhere: it never does."""
+    node = run(
+        "--env", "KAFKAPY_PROCESS_ROLES=broker,controller", "--env", "KAFKAPY_NODE_ID=1",
+        "--env", "KAFKAPY_LISTENERS=PLAINTEXT://:9092,CONTROLLER://:9093",
+        "--env", "KAFKAPY_CONTROLLER_LISTENER_NAMES=CONTROLLER",
+        "--env", "KAFKAPY_CONTROLLER_QUORUM_VOTERS=1@here:9093,2@nowhere:9093,3@neither:9093",
+        "--hostname", "here",
+    )  # fmt: skip
+    docker("exec", node, "sh", "-c", "until [ -e /var/lib/kafka/data/.lock ]; do sleep 0.1; done")
+    docker("stop", "--time", "60", node)
+    assert inspect(node)["State"]["ExitCode"] in (0, 128 + 15)
+
+
+def test_children_that_were_left_behind_are_no_zombies(run: Run) -> None:
+    node = run()
+    serving(node)
+    docker("exec", node, "sh", "-c", "(sleep 0.2 &) ; exit")
+    seen = docker("exec", node, "sh", "-c", "sleep 0.6; cat /proc/[0-9]*/stat")
+    states = [line.rpartition(") ")[2].split()[0] for line in seen.splitlines()]
+    assert "Z" not in states, seen
+
+
+def test_its_lines_are_json_on_request(run: Run) -> None:
+    node = run("--env", "KAFKAPY_LOG_FORMAT=json")
+    serving(node)
+    docker("stop", "--time", "25", node)
+    events = [json.loads(line)["event"] for line in docker_logs(node).splitlines()]
+    assert {"serving", "stopped cleanly"} <= set(events)
+
+
+def test_a_mounted_file_lies_under_the_environment(run: Run, image: str) -> None:
+    node = run(
+        "--env", "KAFKA_NUM_PARTITIONS=5",
+        then=(
+            "sh", "-c",
+            "printf 'num.partitions=3\\nlog.retention.hours=7\\n' > /tmp/server.properties; "
+            "exec kafkapy serve --environment --config /tmp/server.properties",
+        ),
+    )  # fmt: skip
+    serving(node)
+    docker("exec", node, "kafkapy", "topics", "create", "t")
+    described = docker("exec", node, "kafkapy", "topics", "describe", "t", "--json")
+    assert len(described.splitlines()) == 5
+
+
+def test_what_apache_kafkas_image_starts_is_there(run: Run) -> None:
+    node = run(then=("/etc/kafka/docker/run", "KAFKA_NUM_PARTITIONS=4"))
+    serving(node)
+    docker("exec", node, "kafkapy", "topics", "create", "t")
+    described = docker("exec", node, "kafkapy", "topics", "describe", "t", "--json")
+    assert len(described.splitlines()) == 4
+
+
+def test_data_outlives_the_container(run: Run) -> None:
+    first = run()
+    serving(first)
+    docker("exec", first, "kafkapy", "topics", "create", "kept")
+    docker("stop", "--time", "25", first)
+    second = run("--volumes-from", first)
+    serving(second)
+    assert "kept" in docker("exec", second, "kafkapy", "topics", "list")
+
+
+def docker_logs(container: str) -> str:
+    """Both streams."""
+    done = subprocess.run(["docker", "logs", container], capture_output=True, text=True, check=True)
+    return done.stdout + done.stderr
