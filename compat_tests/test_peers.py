@@ -3,11 +3,14 @@
 Who is there, who leads and what is in the metadata is asked with Apache Kafka's own tools.
 """
 
+import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from compat_tests.clusters import APACHE, BROKER, COMBINED, CONTROLLER, KAFKAPY, Cluster, Node
 from compat_tests.installation import Unavailable, require
@@ -188,3 +191,107 @@ def test_voters_of_both_kinds_elect_and_fail_over(started: Started) -> None:
     wait_for("all are unfenced", lambda: endpoints(cluster, 1) == all_there)
     wait_for("both tell the same", lambda: told(cluster, 1) == told(cluster, 3))
     wait_for("nobody lags", lambda: all(lag == 0 for _, lag in replication(cluster).values()))
+
+
+def make_replicated(cluster: Cluster, name: str, replicas: list[int]) -> None:
+    """One partition, led by the first of them."""
+    tool(
+        "kafka-topics", "--bootstrap-server", cluster.address(replicas[0]), "--create",
+        "--topic", name, "--replica-assignment", ":".join(map(str, replicas)),
+        "--config", "segment.bytes=1048576",
+    )  # fmt: skip
+
+
+def produce(cluster: Cluster, topic: str, codec: str, count: int) -> None:
+    """acks=all, idempotent; every record is acknowledged."""
+    failed: list[object] = []
+    producer = Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "enable.idempotence": "true",
+            "compression.type": codec,
+        }
+    )
+    for number in range(count):
+        value = f"{topic} {codec} {number}".encode() * 30
+        producer.produce(
+            topic, value, key=str(number), on_delivery=lambda error, _: failed.append(error)
+        )
+        producer.poll(0)
+    assert producer.flush(60) == 0
+    assert failed == [None] * count
+
+
+def files(cluster: Cluster, node_id: int, topic: str) -> dict[str, bytes]:
+    found = (cluster.data(node_id) / f"{topic}-0").glob("*.log")
+    return {path.name: path.read_bytes() for path in found}
+
+
+def test_followers_of_both_kinds_have_their_leaders_bytes(started: Started) -> None:
+    """A topic led by theirs and followed by ours, one the other way round; then the leader of
+    each dies, the follower leads, and the old leader follows."""
+    nodes = [Node(1, KAFKAPY, CONTROLLER), Node(4, APACHE, BROKER), Node(5, KAFKAPY, BROKER)]
+    cluster = started(nodes)
+    topics = {"theirs-leads": [4, 5], "ours-leads": [5, 4]}
+    for topic, replicas in topics.items():
+        make_replicated(cluster, topic, replicas)
+        for codec in ("none", "lz4", "zstd"):
+            produce(cluster, topic, codec, 3000)
+    assert_replicated(cluster, topics)
+    count = 9000
+    for dies in (4, 5):
+        cluster.kill(dies)
+        left = 9 - dies
+        for topic in topics:
+            wait_for("the other leads", lambda: partition_leader(cluster, left, topic) == left)  # noqa: B023
+            produce(cluster, topic, "gzip", 500)
+        cluster.start([dies])
+        count += 500
+        assert_replicated(cluster, topics)
+    for topic in topics:
+        assert read(cluster, topic) == count, "what was acknowledged is there, once"
+    cluster.stop([4, 5])  # ours writes them down when it flushes
+    for topic in topics:
+        assert all(map(operator.eq, epochs(cluster, 4, topic), epochs(cluster, 5, topic)))
+        assert len(epochs(cluster, 4, topic)) > 1
+
+
+def epochs(cluster: Cluster, node_id: int, topic: str) -> list[str]:
+    """Epoch and first offset of each; who led last knows of an epoch without records."""
+    found = cluster.data(node_id) / f"{topic}-0" / "leader-epoch-checkpoint"
+    return found.read_text().splitlines()[2:]
+
+
+def assert_replicated(cluster: Cluster, topics: Iterable[str]) -> None:
+    for topic in topics:
+        wait_for("both in sync", lambda: in_sync(cluster, topic) == {4, 5})  # noqa: B023
+        wait_for("same bytes", lambda: files(cluster, 4, topic) == files(cluster, 5, topic))  # noqa: B023
+        assert len(files(cluster, 4, topic)) > 1, "several segments"
+
+
+def partition_leader(cluster: Cluster, asked: int, topic: str) -> int:
+    admin = AdminClient({"bootstrap.servers": cluster.address(asked)})
+    leader_id: int = admin.list_topics(topic, 30).topics[topic].partitions[0].leader
+    return leader_id
+
+
+def in_sync(cluster: Cluster, topic: str) -> set[int]:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    return set(admin.list_topics(topic, 30).topics[topic].partitions[0].isrs)
+
+
+def read(cluster: Cluster, topic: str) -> int:
+    """How many records there are."""
+    consumer = Consumer(
+        {"bootstrap.servers": cluster.bootstrap, "group.id": "none", "enable.partition.eof": True}
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    count = 0
+    while True:
+        message = consumer.poll(60)
+        assert message is not None, count
+        if message.error() is not None:
+            assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+            consumer.close()
+            return count
+        count += 1
