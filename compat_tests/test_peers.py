@@ -290,8 +290,8 @@ def read(cluster: Cluster, topic: str) -> int:
     while True:
         message = consumer.poll(60)
         assert message is not None, count
-        if message.error() is not None:
-            assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+        if (error := message.error()) is not None:
+            assert error.code() == KafkaError._PARTITION_EOF, error
             consumer.close()
             return count
         count += 1
