@@ -29,13 +29,13 @@ from kafkapy.broker.requests.request import (
 )
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.limits import MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
+from kafkapy.server.buffers import SCRATCH_BYTES
 from kafkapy.server.outgoing import Outgoing
 from kafkapy.server.reactor import READ, WRITE, Reactor
 
 Dispatch = Callable[[memoryview, Peer], tuple[Call[Any], Answer]]
 Encode = Callable[[Call[Any], Resolved], Sequence[Part]]
 
-SCRATCH_BYTES = 256 * 1024
 # How much is read ahead of knowing how large the next frame is, once frames were large:
 # what is read here is copied, what is read into the frame's own buffer is not.
 PEEK_BYTES = 4096
@@ -43,14 +43,8 @@ FIRST_BUFFER_BYTES = 1024 * 1024 + 64 * 1024  # the largest batch by default, an
 # Reading stops while this much waits to be sent: the client does not read its answers.
 MAX_UNSENT_BYTES = 8 * 1024 * 1024
 _LARGE_FRAME_BYTES: Final = SCRATCH_BYTES // 2
-_SCRATCH: Final = memoryview(bytearray(SCRATCH_BYTES))
-_READ_SCRATCH: Final = _SCRATCH.toreadonly()
 _SIZE: Final = Struct(">i").unpack_from
 SMALLEST_FRAME_BYTES: Final = 8
-# Buffers of large frames that are done with: as many, and none larger than that.
-MOST_SPARE_BUFFERS: Final = 4
-LARGEST_SPARE_BYTES: Final = 2 * 1024 * 1024
-_SPARE: Final[list[bytearray]] = []
 
 
 class Connection:
@@ -58,6 +52,7 @@ class Connection:
 
     __slots__ = (
         "_buffer",
+        "_buffers",
         "_closed",
         "_dispatch",
         "_encode",
@@ -99,6 +94,7 @@ class Connection:
         self._closed = closed
         self._least_frame_bytes = SMALLEST_FRAME_BYTES
         self._max_frame_bytes = max_frame_bytes
+        self._buffers = reactor.buffers
         self._buffer: bytearray | None = None
         self._filled = 0
         self._wanted = 0  # of the buffer: the frame, or as much of it as there is room for
@@ -128,13 +124,13 @@ class Connection:
 
     def _receive_into_scratch(self) -> None:
         limit = PEEK_BYTES if self._frames_are_large else SCRATCH_BYTES
-        count = self._socket.recv_into(_SCRATCH, limit)
+        count = self._socket.recv_into(self._buffers.scratch, limit)
         if count == 0:
             self.close(None)
             return
-        used = self._handle_frames(_READ_SCRATCH, count)
+        used = self._handle_frames(self._buffers.read_scratch, count)
         if used < count and self.is_open:
-            self._keep_rest(_SCRATCH[used:count])
+            self._keep_rest(self._buffers.scratch[used:count])
             if self._frames_are_large and self._buffer is not None:
                 self._receive_into_own_buffer(self._buffer)
 
@@ -192,17 +188,15 @@ class Connection:
 
     def _use(self, want: int, most: int, begun: memoryview) -> None:
         """Go on in a buffer that has room for `want` bytes, or for `most` if that is less."""
-        if self._frames_are_large and _SPARE and len(_SPARE[-1]) >= want:
-            buffer = _SPARE.pop()
-        else:
+        buffer = self._buffers.take(want) if self._frames_are_large else None
+        if buffer is None:
             buffer = bytearray(min(want, most))
         buffer[: len(begun)] = begun
         self._buffer, self._filled = buffer, len(begun)
         self._wanted = min(want, len(buffer))
 
     def _done_with(self, buffer: bytearray) -> None:
-        if len(_SPARE) < MOST_SPARE_BUFFERS and SCRATCH_BYTES <= len(buffer) <= LARGEST_SPARE_BYTES:
-            _SPARE.append(buffer)
+        self._buffers.put_back(buffer)
 
     # --- served ---
 

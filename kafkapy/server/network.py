@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
 _SIZE_BYTES: Final = 4
-_SCRATCH_BYTES: Final = 256 * 1024
-_SCRATCH: Final = memoryview(bytearray(_SCRATCH_BYTES))
-_READ_SCRATCH: Final = _SCRATCH.toreadonly()
 _UNREACHABLE: Final = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT}
 
 RunInThread = Callable[[Callback, Callback], None]
@@ -183,19 +180,20 @@ class SocketChannel:
 
     def _receive(self) -> None:
         assert self._socket is not None
-        count = self._socket.recv_into(_SCRATCH)
+        buffers = self._reactor.buffers
+        count = self._socket.recv_into(buffers.scratch)
         if count == 0:
             self.end(Down.BROKEN, "closed by the peer")
             return
         at = 0
         while self.is_open and count - at >= _SIZE_BYTES:
-            end = at + self._frame_end(_SCRATCH[at:count])
+            end = at + self._frame_end(buffers.scratch[at:count])
             if end > count:
                 break
-            self._owner.on_frame(_READ_SCRATCH[at + _SIZE_BYTES : end])
+            self._owner.on_frame(buffers.read_scratch[at + _SIZE_BYTES : end])
             at = end
         if self.is_open and at < count:
-            self._keep(_SCRATCH[at:count])
+            self._keep(buffers.scratch[at:count])
 
     def _keep(self, begun: memoryview) -> None:
         """The rest goes straight into a buffer of the frame's own."""

@@ -43,6 +43,7 @@ import trio
 
 from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
+from kafkapy.server.buffers import Buffers
 from kafkapy.server.busy_waiting import MOST_EVENTS, Haste
 
 # Trio's other tasks (signals; housekeeping) may be kept waiting this long,
@@ -68,6 +69,7 @@ class Timers(Protocol):
 
 class Reactor(Protocol):
     turn: Turn
+    buffers: Buffers
 
     def register(self, fd: int, owner: Ready, interest: int) -> None: ...
 
@@ -89,6 +91,7 @@ class EpollReactor:
 
     def __init__(self, turn: Turn, timers: Timers) -> None:
         self.turn = turn
+        self.buffers = Buffers()
         self._timers = timers
         self._epoll = select.epoll()
         self._owners: dict[int, Ready] = {}
@@ -172,6 +175,7 @@ class SelectorReactor:
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
+        self.buffers = Buffers()
         self._selector = selectors.DefaultSelector()
         self._is_closed = False
         self._token = trio.lowlevel.current_trio_token()

@@ -24,7 +24,8 @@ from kafkapy.core.limits import MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
 from kafkapy.core.seams import Callback
 from kafkapy.core.time import Instant
 from kafkapy.core.turn import Turn
-from kafkapy.server.connection import SCRATCH_BYTES, Connection
+from kafkapy.server.buffers import SCRATCH_BYTES, Buffers
+from kafkapy.server.connection import Connection
 from kafkapy.server.reactor import READ, WRITE, Ready
 
 
@@ -32,6 +33,7 @@ class FakeReactor:
     def __init__(self) -> None:
         self.interest: dict[int, int] = {}
         self.turn = Turn()
+        self.buffers = Buffers()
 
     def register(self, fd: int, owner: Ready, interest: int) -> None:
         self.interest[fd] = interest

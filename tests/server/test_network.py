@@ -12,6 +12,7 @@ from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import Channel, ChannelOwner, Down
 from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
+from kafkapy.server.buffers import Buffers
 from kafkapy.server.listener import listen
 from kafkapy.server.network import SocketChannel, SocketNetwork
 from kafkapy.server.outgoing import Outgoing
@@ -26,6 +27,7 @@ class PumpedReactor:
 
     def __init__(self) -> None:
         self.turn = Turn()
+        self.buffers = Buffers()
         self._selector = selectors.DefaultSelector()
         self._soon: deque[Callback] = deque()
 
