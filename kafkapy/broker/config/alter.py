@@ -1,4 +1,8 @@
-"""What the broker checks of (Incremental)AlterConfigs before the controller decides."""
+"""What is checked of (Incremental)AlterConfigs before the controller decides.
+
+The broker that gets the request judges what is said of brokers, against its own settings
+(broker/controller/judging.py), then hands the rest on.
+"""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
@@ -18,6 +22,10 @@ def duplicates(resources: Iterable[ConfigResource]) -> dict[ConfigResource, Refu
         for resource, count in Counter(resources).items()
         if count > 1
     }
+
+
+def is_of_brokers(resource: ConfigResource) -> bool:
+    return resource[0] in (Resource.BROKER, Resource.BROKER_LOGGER)
 
 
 def check_incremental(
@@ -69,7 +77,9 @@ def _check(
         if name:
             sentence = "Unexpected broker id, expected {}, but received {}"
             _check_is_known(config, name, brokers, sentence)
-        check_broker_change(config, changes, is_for_all=not name)
+        # The settings of another broker are not known here; it has judged them itself.
+        is_own = not name or int(name) == config.node_id
+        check_broker_change(config, changes, is_for_all=not name, is_own=is_own)
     elif kind == Resource.BROKER_LOGGER:
         sentence = "Unexpected node id. Expected {}, but received {}"
         _check_is_known(config, name, brokers, sentence)

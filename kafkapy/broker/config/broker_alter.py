@@ -10,8 +10,9 @@ from typing import Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.key import ConfigType, Dynamic
+from kafkapy.broker.config.refusals import refuse_unbuilt
 from kafkapy.broker.config.synonyms import base_name
-from kafkapy.broker.config.table import key_of
+from kafkapy.broker.config.table import BrokerKeys, key_of
 from kafkapy.broker.config.values import ConfigError, parse
 from kafkapy.core.errors import ErrorCode, Refused
 
@@ -38,9 +39,14 @@ _SECURITY: Final = ("ssl.",)
 
 
 def check_broker_change(
-    config: BrokerConfig, changes: Mapping[str, str | None], *, is_for_all: bool
+    config: BrokerConfig,
+    changes: Mapping[str, str | None],
+    *,
+    is_for_all: bool,
+    is_own: bool = True,
 ) -> None:
-    """Refused(INVALID_REQUEST) unless these keys may be set (None: unset) while running."""
+    """Refused(INVALID_REQUEST) unless these keys may be set (None: unset) while running.
+    `is_own`: of a broker with this configuration."""
     names = list(changes)
     _none_of(
         (name for name in names if _is_static(name)), "Cannot update these configs dynamically"
@@ -62,7 +68,8 @@ def check_broker_change(
             (name for name in names if _is_per_broker(name)),
             "Cannot update these configs at default cluster level, broker id must be specified",
         )
-    _check_together(config, {name: text for name, text in changes.items() if text is not None})
+    if is_own:
+        _check_together(config, {name: text for name, text in changes.items() if text is not None})
 
 
 def check_appends(names: Sequence[str]) -> None:
@@ -83,7 +90,9 @@ def _check_together(config: BrokerConfig, changes: Mapping[str, str]) -> None:
     if "cordoned.log.dirs" in changes:
         _check_cordoned(config, changes["cordoned.log.dirs"])
     try:
-        BrokerConfig({**config.static, **changes})
+        # What it was started with stands; it was judged then.
+        after = BrokerConfig({**config.static, **changes}, takes_unbuilt=True)
+        refuse_unbuilt(after, BrokerKeys, changes)
     except ConfigError as bad:
         raise _refused(str(bad)) from None
 

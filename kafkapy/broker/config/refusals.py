@@ -84,21 +84,6 @@ REFUSALS: Final = (
         "Leave it out, and write the values themselves.",
     ),
     Refusal(
-        (
-            "leader.replication.throttled.rate",
-            "follower.replication.throttled.rate",
-            "leader.replication.throttled.replicas",
-            "follower.replication.throttled.replicas",
-        ),
-        "kafkapy does not throttle replication yet.",
-        "Leave it out (kafka-reassign-partitions without --throttle).",
-    ),
-    Refusal(
-        ("replica.alter.log.dirs.io.max.bytes.per.second",),
-        "kafkapy does not throttle moves between log directories yet: they go as fast as they can.",
-        "Leave it out (kafka-reassign-partitions without --replica-alter-log-dirs-throttle).",
-    ),
-    Refusal(
         ("client.quota.callback.class",),
         "kafkapy has no quotas yet.",
         "Leave it out.",

@@ -1,7 +1,8 @@
 """IncrementalAlterConfigs, v0-1 (KIP-339): set, delete, append, subtract.
 
-A broker's settings are judged by that broker, which knows its server.properties; all the
-rest by the controller. kafkapy has no named loggers, so none of them can be altered.
+A broker's settings are judged by that broker first, which knows its server.properties
+(broker/controller/judging.py); all the rest by the controller. kafkapy has no named loggers,
+so none of them can be altered.
 """
 
 from typing import TYPE_CHECKING

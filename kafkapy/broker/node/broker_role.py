@@ -32,6 +32,7 @@ from kafkapy.broker.peers.broker_connections import BrokerConnections, OtherBrok
 from kafkapy.broker.replication.assignments import DirectoryAssignments
 from kafkapy.broker.replication.replication import Replication
 from kafkapy.broker.replication.serving import ReplicaSessions
+from kafkapy.broker.replication.throttle import LEADER, ReplicationThrottle
 from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
@@ -66,7 +67,16 @@ class BrokerRole(Role):
         self.topic_configs = TopicConfigs(self.config)
         slots = self.config.max_incremental_fetch_session_cache_slots
         self.fetch_sessions = FetchSessions(slots, self.rng)
-        self.replica_sessions = ReplicaSessions(self.rng)
+        self.replica_sessions = ReplicaSessions(
+            self.rng,
+            ReplicationThrottle(
+                self.node_id,
+                self.clock,
+                LEADER,
+                lambda: self.config.leader_replication_throttled_rate,
+                lambda topic: self.image.configs(TOPIC_RESOURCE, topic),
+            ),
+        )
         # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
         self.encoded_metadata: dict[tuple[int, str], bytes] = {}
         failed = base.identity.failed
@@ -185,6 +195,7 @@ class BrokerRole(Role):
         if self._is_stopping:
             return
         self.logs.cordoned = cordoned_directories(self.config)
+        self._bound_moves()
         self.logs.load(self.log_config, self._is_stray)
         self._groups.follow(self.image, Delta())
         self.partitions.follow_all()
@@ -252,7 +263,12 @@ class BrokerRole(Role):
         """This broker's own, by the metadata."""
         if self._follows:
             self.logs.cordoned = cordoned_directories(self.config)
+            self._bound_moves()
             self.partitions.reconfigure(None)
+
+    def _bound_moves(self) -> None:
+        """Between directories (kafka-reassign-partitions --replica-alter-log-dirs-throttle)."""
+        self.logs.move_rate.limit = self.config.replica_alter_log_dirs_io_max_bytes_per_second
 
     def _serving(self, topic_id: UUID) -> None:
         for then in self._awaited.pop(topic_id, ()):

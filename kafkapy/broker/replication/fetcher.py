@@ -21,6 +21,7 @@ from kafkapy.broker.peers.connection import PeerConnection
 from kafkapy.broker.peers.failures import CallFailed
 from kafkapy.broker.replication.lost_touch import LostTouch
 from kafkapy.broker.replication.messages import FETCH_VERSIONS, Limits, fetch_body, read_answer
+from kafkapy.broker.replication.throttle import ReplicationThrottle
 from kafkapy.broker.replication.truncation import truncation_offset
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode
 from kafkapy.core.seams import Clock, Journal, Timer
@@ -63,6 +64,9 @@ class Follower(Protocol):
 
     @property
     def fetch_backoff_ms(self) -> int: ...
+
+    @property
+    def throttle(self) -> ReplicationThrottle: ...
 
     def disk_failed(self, failed: DiskFailed) -> None: ...
 
@@ -221,6 +225,11 @@ class ReplicaFetcher:
             self._rest(key, str(nonsense))
             return
         self._changed.add(key)
+        throttle = self._node.throttle
+        if throttle.holds(partition.topic_partition):
+            throttle.record(len(row.records or b""))
+            if row.high_watermark > log.log_end_offset and throttle.is_exceeded:
+                self._hold(key, partition)
 
     def _truncate(self, partition: Partition, epoch: int, end_offset: int) -> None:
         log = partition.log
@@ -234,6 +243,25 @@ class ReplicaFetcher:
             end_offset=before,
             now=log.log_end_offset,
         )
+
+    # -- throttled
+
+    def _hold(self, key: Key, partition: Partition) -> None:
+        """It is behind, and has brought too much lately: others first (KIP-73)."""
+        self._leave_out(key)
+        self._resting.add(key)
+        self._hold_on(key, partition)
+
+    def _hold_on(self, key: Key, partition: Partition) -> None:
+        wait_ms = self._node.throttle.wait_ms()
+        if wait_ms and key in self._resting:
+            clock = self._node.clock
+            clock.call_at(
+                later(clock.now(), min(wait_ms, self._node.fetch_backoff_ms)),
+                lambda: self._hold_on(key, partition),
+            )
+        else:
+            self._go_on(key, partition)
 
     # -- trouble
 

@@ -15,13 +15,14 @@ from kafkapy.broker.peers.broker_connections import BrokerConnections
 from kafkapy.broker.replication.fetcher import ReplicaFetcher
 from kafkapy.broker.replication.isr_changes import Answered, IsrChanges
 from kafkapy.broker.replication.messages import Limits
+from kafkapy.broker.replication.throttle import FOLLOWER, ReplicationThrottle
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE
 from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Clock, Journal, Timer
 from kafkapy.core.time import later
 from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
-from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
 
 if TYPE_CHECKING:
     from kafkapy.broker.config.broker_config import BrokerConfig
@@ -65,6 +66,13 @@ class Replication:
         self._image = image
         self._partitions = partitions
         self._disk_failed = disk_failed
+        self.throttle = ReplicationThrottle(
+            node_id,
+            clock,
+            FOLLOWER,
+            lambda: config.follower_replication_throttled_rate,
+            lambda topic: image().configs(TOPIC_RESOURCE, topic),
+        )
         self._changes = IsrChanges(link, clock, facts.isr_changes)
         self._fetchers: dict[int, ReplicaFetcher] = {}
         self._follows: dict[Partition, ReplicaFetcher] = {}

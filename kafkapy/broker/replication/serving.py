@@ -16,6 +16,7 @@ from uuid import UUID
 from kafkapy.broker.fetch.reading import read_partition
 from kafkapy.broker.fetch.sessions import Wanted
 from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.replication.throttle import ReplicationThrottle
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Later
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.seams import Rng, Timer
@@ -77,7 +78,13 @@ class _Standing:
 class ReplicaSession:
     """Of one follower. `epoch` is that of the request that comes next."""
 
-    def __init__(self, node: "Fetches", session_id: int, replica_id: int) -> None:
+    def __init__(
+        self,
+        node: "Fetches",
+        session_id: int,
+        replica_id: int,
+        throttle: ReplicationThrottle | None,
+    ) -> None:
         self.id = session_id
         self.replica_id = replica_id
         self.epoch = 1
@@ -85,6 +92,7 @@ class ReplicaSession:
         # Partitions with something to tell, in the order in which they are served.
         self.news: dict[_Standing, None] = {}
         self._node = node
+        self._throttle = throttle
         self._standing: dict[_Key, _Standing] = {}
         self._parked: _Parked | None = None
 
@@ -128,7 +136,18 @@ class ReplicaSession:
             self.news[standing] = None
         else:
             self.news.pop(standing, None)
-        return has_more or partition is None
+        return (has_more and not self._must_wait(partition)) or partition is None
+
+    def _must_wait(self, partition: Partition | None) -> bool:
+        """Too much went to replicas like this one lately (KIP-73)."""
+        throttle = self._throttle
+        return (
+            throttle is not None
+            and partition is not None
+            and throttle.holds(partition.topic_partition)
+            and self.replica_id not in partition.isr
+            and throttle.is_exceeded
+        )
 
     def _forget(self, key: _Key) -> None:
         standing = self._standing.pop(key, None)
@@ -139,7 +158,7 @@ class ReplicaSession:
     def heard(self, standing: _Standing, count_bytes: int) -> None:
         """Appended to; or, with 0 bytes, it is not what it was."""
         self.news[standing] = None
-        if self._parked is not None:
+        if self._parked is not None and not (count_bytes and self._must_wait(standing.partition)):
             self._parked.heard(count_bytes)
 
     def answer(self, call: "Call[FetchRequestView]") -> Encoded:
@@ -149,6 +168,8 @@ class ReplicaSession:
         size = 0
         topics: dict[UUID | None, list[FetchedPartition]] = {}
         for standing in list(self.news):
+            if self._must_wait(standing.partition):
+                continue
             wanted = standing.wanted
             most = min(left, wanted.max_bytes)
             found = read_partition(self._node, request, wanted, most, is_first=not size)
@@ -168,11 +189,22 @@ class ReplicaSession:
                 wanted.told_log_start_offset = row.log_start_offset
             size += found.size
             left -= found.size
+            self._count(standing.partition, found.size)
         told: list[FetchedTopic] = [(None, topic_id, rows) for topic_id, rows in topics.items()]
         parts = pack_fetch_response(
             call.version, call.correlation_id, topics=told, session_id=self.id
         )
         return Encoded(parts)
+
+    def _count(self, partition: Partition | None, size: int) -> None:
+        throttle = self._throttle
+        if (
+            size
+            and throttle is not None
+            and partition is not None
+            and throttle.holds(partition.topic_partition)
+        ):
+            throttle.record(size)
 
     def give_up(self) -> None:
         """Whoever waits has asked anew, or is gone."""
@@ -233,8 +265,9 @@ class _Parked:
 class ReplicaSessions:
     """All followers' sessions on this node."""
 
-    def __init__(self, rng: Rng) -> None:
+    def __init__(self, rng: Rng, throttle: ReplicationThrottle | None = None) -> None:
         self._rng = rng
+        self._throttle = throttle
         self._sessions: dict[int, ReplicaSession] = {}
         self._of_replica: dict[int, list[int]] = {}
 
@@ -267,7 +300,9 @@ class ReplicaSessions:
         session_id = 0
         while session_id == 0 or session_id in self._sessions:
             session_id = self._rng.below(_MAX_EPOCH)
-        session = self._sessions[session_id] = ReplicaSession(node, session_id, replica_id)
+        session = self._sessions[session_id] = ReplicaSession(
+            node, session_id, replica_id, self._throttle
+        )
         of_replica = self._of_replica.setdefault(replica_id, [])
         of_replica.append(session_id)
         if len(of_replica) > MOST_SESSIONS_OF_ONE:

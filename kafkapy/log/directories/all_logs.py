@@ -12,6 +12,7 @@ There is one log of a partition in use on a node, and at most one future copy of
 from collections.abc import Callable, Iterator, Mapping
 from uuid import UUID
 
+from kafkapy.core.byte_rate import ByteRate
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
@@ -50,6 +51,7 @@ class AllLogs:
         self._journal = journal
         self.settings = settings
         self.cordoned = settings.cordoned  # may change while they are open
+        self.move_rate = ByteRate()  # of all moves together
         self.on_failed: Callable[[DiskFailed], None] = self._fail_only
         # What `close` could not leave in order.
         self.not_closed: list[DiskFailed] = []
@@ -323,7 +325,7 @@ class AllLogs:
             self._clock,
             current,
             future,
-            max_bytes_per_second=self.settings.move_max_bytes_per_second,
+            rate=self.move_rate,
             finished=self._finish_move,
             failed=lambda error: self.on_failed(error),
         )

@@ -12,6 +12,7 @@ it has everything and has made durable whatever the current log had or may have.
 from collections.abc import Callable
 from typing import Final
 
+from kafkapy.core.byte_rate import ByteRate
 from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.jobs import SLICE_US, WAITING, Job, Pause, Steps
 from kafkapy.core.seams import Clock
@@ -32,13 +33,14 @@ class Move:
         current: PartitionLog,
         future: PartitionLog,
         *,
-        max_bytes_per_second: float,
+        rate: ByteRate,
         finished: Callable[["Move"], None],
         failed: Callable[[DiskFailed], None],
     ) -> None:
         self.current = current
         self.future = future
-        self._max_bytes_per_second = max_bytes_per_second
+        self._clock = clock
+        self._rate = rate
         self._finished = finished
         self._failed = failed
         # A life before this one may have flushed all of it, and nobody knows any more.
@@ -58,8 +60,10 @@ class Move:
                 self._follow_truncation()
                 copied = self._copy_piece()
                 if copied:
-                    pause_ms = int(copied * 1000 / self._max_bytes_per_second)
-                    yield Pause(pause_ms) if pause_ms else SLICE_US
+                    self._rate.record(copied, self._clock.now())
+                    yield SLICE_US
+                    while pause_ms := self._rate.wait_ms(self._clock.now()):
+                        yield Pause(pause_ms)
                 elif self.future.flushed_offset < self._due():
                     self.future.flush(self._flushed)
                     yield WAITING

@@ -46,7 +46,6 @@ class DirectorySettings:
     producer_expiry_check_interval_ms: int = 600_000
     cleaner_backoff_ms: int = 15_000
     cleaner: CleanerSettings = field(default_factory=CleanerSettings)
-    move_max_bytes_per_second: float = float("inf")
     cordoned: frozenset[str] = frozenset()
 
 

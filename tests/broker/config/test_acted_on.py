@@ -109,17 +109,12 @@ _PROMISES = {
     "config.providers": "file",
     "create.topic.policy.class.name": "a.Policy",
     "delegation.token.secret.key": "secret",
-    "follower.replication.throttled.rate": "1000",
-    "follower.replication.throttled.replicas": "0:1",
-    "leader.replication.throttled.rate": "1000",
-    "leader.replication.throttled.replicas": "*",
     "max.connection.creation.rate": "10",
     "max.connections.per.ip": "10",
     "max.connections.per.ip.overrides": "127.0.0.1:5",
     "principal.builder.class": "a.Builder",
     "remote.log.storage.system.enable": "true",
     "remote.storage.enable": "true",
-    "replica.alter.log.dirs.io.max.bytes.per.second": "1000",
     "transaction.two.phase.commit.enable": "true",
 }
 _PLAIN = "PLAINTEXT://:9092"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafkapy.core.byte_rate import NO_LIMIT, ByteRate
 from kafkapy.core.errors import DiskFailed
 from kafkapy.log.config import LogConfig
 from kafkapy.log.directories.moving import Move
@@ -12,7 +13,7 @@ CONFIG = LogConfig(retention_ms=-1)
 
 
 class Kit:
-    def __init__(self, max_bytes_per_second: float = float("inf")) -> None:
+    def __init__(self, max_bytes_per_second: int = NO_LIMIT) -> None:
         self.home = Home()
         self.current = self.home.open(CONFIG)
         self.finished: list[Move] = []
@@ -30,7 +31,7 @@ class Kit:
             self.home.clock,
             self.current,
             self.future,
-            max_bytes_per_second=max_bytes_per_second,
+            rate=ByteRate(max_bytes_per_second),
             finished=self.finished.append,
             failed=self.failed.append,
         )
