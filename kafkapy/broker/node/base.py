@@ -120,6 +120,12 @@ class NodeBase:
         found = self.quorum.address_of(node_id, self.config.listening.controller_names[0])
         return None if found is None else Address(found.host, found.port)
 
+    def _voter_addresses(self) -> list[Address]:
+        """Of the voters that the log names, as far as it does."""
+        listener = self.config.listening.controller_names[0]
+        found = (voter.address(listener) for voter in self.quorum.voters)
+        return [Address(one.host, one.port) for one in found if one is not None]
+
     def _transport(self) -> RaftTransport:
         """How the quorum reaches other controllers."""
         return RaftTransport(
@@ -128,6 +134,7 @@ class NodeBase:
             self.rng,
             listener=self.config.listening.controller_names[0],
             bootstrap=bootstrap_addresses(self.config),
+            voters=self._voter_addresses,
             own=[Address(one.host, one.port) for one in self.endpoints.controller],
             address_of=self.controller_address,
             settings=peer_settings(self.config, "raft-client"),

@@ -7,7 +7,7 @@ A fetch waits at the leader until there is something to fetch; it has a connecti
 so that votes and news of epochs are not queued behind it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafkapy import __version__
@@ -72,7 +72,8 @@ _RPCS: Final[dict[type, _Rpc]] = {
 
 class RaftTransport:
     """`address_of` tells where a voter or the leader is; `bootstrap` whom to ask before that
-    is known, `own` not being one of them. `note` is told how each call ended."""
+    is known, and `voters` too (bootstrap servers may be gone when others vote by now), `own` not
+    being one of them. `note` is told how each call ended."""
 
     def __init__(
         self,
@@ -82,6 +83,7 @@ class RaftTransport:
         *,
         listener: str,
         bootstrap: Sequence[Address],
+        voters: Callable[[], Iterable[Address]],
         own: Sequence[Address],
         address_of: Callable[[int], Address | None],
         settings: PeerSettings,
@@ -92,7 +94,9 @@ class RaftTransport:
         self._clock = clock
         self._rng = rng
         self._listener = listener
-        self._bootstrap = tuple(one for one in bootstrap if one not in own)
+        self._bootstrap = tuple(bootstrap)
+        self._voters = voters
+        self._own = frozenset(own)
         self._address_of = address_of
         self._settings = settings
         self._request_timeout_ms = request_timeout_ms
@@ -160,10 +164,12 @@ class RaftTransport:
 
     def _bootstrap_server(self) -> Address | None:
         """One after the other: the first may be gone for ever."""
-        if not self._bootstrap:
+        asked = dict.fromkeys((*self._bootstrap, *self._voters()))
+        others = [one for one in asked if one not in self._own]
+        if not others:
             return None
         self._next += 1
-        return self._bootstrap[self._next % len(self._bootstrap)]
+        return others[self._next % len(others)]
 
     def _connection(self, address: Address, *, waits: bool) -> PeerConnection:
         connection = self._connections.get((address, waits))

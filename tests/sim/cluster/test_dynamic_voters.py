@@ -100,3 +100,30 @@ def test_a_static_quorum_becomes_a_dynamic_one() -> None:
         )
 
     world.run_until(lambda: world.active_controller is not None and all_know(), 30_000)
+
+
+def test_voters_are_asked_when_no_bootstrap_server_is_left() -> None:
+    """Node 1, the only one that is configured, is replaced by 2, 3 and 4. 5 only listens; while
+    it is away the leader that it knew dies."""
+    world = DynamicWorld(6, voters=1, roles=("controller",) * 5)
+    world.start()
+    world.wait_for_controller()
+    world.run(3000)
+    for node_id in (2, 3, 4):
+        world.add(world.hosts[node_id])
+    first, observer = world.hosts[1], world.hosts[5]
+    world.remove(world.key(first))
+    world.wait_for_voters(2, 3, 4)
+    first.kill()
+    world.run(3000)
+    old = world.wait_for_controller()
+    observer.kill()
+    old.kill()
+    world.run_until(lambda: world.active_controller not in (None, old))
+    observer.start()
+
+    def follows() -> bool:
+        node, leader = observer.node, world.active_controller
+        return node is not None and leader is not None and node.quorum.leader_id == leader.node_id
+
+    world.run_until(follows, 5_000)
