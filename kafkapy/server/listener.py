@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from kafkapy.broker.quotas.door import Door
 from kafkapy.broker.requests.request import Peer
 from kafkapy.core.seams import Journal
 from kafkapy.server.connection import Connection, Dispatch, Encode
@@ -42,6 +43,7 @@ class Listener:
         buffer_bytes: tuple[int | None, int | None] = (None, None),
         asks_who: bool = False,
         tls: "ListenerTls | None" = None,
+        door: Door | None = None,
     ) -> None:
         """`asks_who`: by SASL, behind TLS or not."""
         self.name = name
@@ -57,7 +59,9 @@ class Listener:
         self._buffer_bytes = buffer_bytes
         self._asks_who = asks_who
         self._tls = tls
+        self._door = door
         self._settling = Settling() if asks_who or tls is not None else None
+        self._is_accepting = True
         reactor.register(sock.fileno(), self, READ)
 
     @property
@@ -67,6 +71,8 @@ class Listener:
 
     def on_readable(self) -> None:
         for _ in range(_ACCEPT_AT_ONCE):
+            if self._has_to_wait():
+                return
             try:
                 sock, address = self._socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -77,6 +83,18 @@ class Listener:
                 return
             self._accept(sock, address[0])
 
+    def _has_to_wait(self) -> bool:
+        """Whoever knocks stays in the backlog until the rate of new connections allows it."""
+        wait_ms = 0 if self._door is None else self._door.wait_ms(self.name)
+        if wait_ms and self._door is not None:
+            self._reactor.modify(self._socket.fileno(), 0)
+            self._door.call_in(wait_ms, self._go_on)
+        return bool(wait_ms)
+
+    def _go_on(self) -> None:
+        if self._is_accepting:
+            self._reactor.modify(self._socket.fileno(), READ)
+
     def on_writable(self) -> None:
         raise AssertionError("a listening socket is never written to")
 
@@ -85,6 +103,8 @@ class Listener:
             self._journal.warning("connection refused", listener=self.name, peer=host,
                                   reason="max.connections are open")  # fmt: skip
             sock.close()
+            return
+        if self._is_turned_away(sock, host):
             return
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -101,6 +121,19 @@ class Listener:
         if self._settling is not None:
             peer.is_settled = False
             self._settling.add(connection)
+
+    def _is_turned_away(self, sock: socket.socket, host: str) -> bool:
+        away = None if self._door is None else self._door.came(self.name, host)
+        if away is None or self._door is None:
+            return False
+        self._journal.warning(
+            "connection refused", listener=self.name, peer=host, reason=away.reason
+        )
+        if away.wait_ms:
+            self._door.call_in(away.wait_ms, sock.close)
+        else:
+            sock.close()
+        return True
 
     def _connection(self, sock: socket.socket, peer: Peer) -> Connection:
         reactor, dispatch, most = self._reactor, self._dispatch_for(peer), self._max_frame_bytes
@@ -122,6 +155,8 @@ class Listener:
 
     def _closed(self, connection: Connection, reason: str | None) -> None:
         self.connections.discard(connection)
+        if self._door is not None:
+            self._door.left(connection.peer.host)
         if reason is not None:
             self._journal.warning(
                 "connection closed",
@@ -143,6 +178,7 @@ class Listener:
             self._settling.close_overdue()
 
     def stop_accepting(self) -> None:
+        self._is_accepting = False
         self._reactor.unregister(self._socket.fileno())
         self._socket.close()
 

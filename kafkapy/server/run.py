@@ -258,6 +258,7 @@ class Shell:
                 max_connections=partial(_max_connections, config, endpoint.name),
                 asks_who=speaks_sasl(endpoint.protocol),
                 tls=None if self._tls is None else self._tls.of(endpoint.name),
+                door=self.node.door,
             )
             self.listeners.append(listener)
 

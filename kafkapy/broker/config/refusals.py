@@ -16,6 +16,7 @@ A value equal to the default is never refused, nor is one that a metadata log br
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.broker.config.key import Key, Section, Value
@@ -50,6 +51,18 @@ class Kind(Enum):
     ACTS = "acts"
     WITHOUT_EFFECT = "without effect"
     REFUSED = "refused"
+
+
+def _has_names(value: Value) -> bool:
+    """Among what is written as address:count."""
+    for part in str(value).split(","):
+        host = part.strip().rpartition(":")[0].strip("[]")
+        try:
+            if part.strip():
+                ip_address(host)
+        except ValueError:
+            return True
+    return False
 
 
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -89,14 +102,11 @@ REFUSALS: Final = (
         "Leave it out.",
     ),
     Refusal(
-        ("max.connection.creation.rate", "max.connections.per.ip"),
-        "kafkapy does not keep this bound yet.",
-        "Leave it out; max.connections is kept.",
-    ),
-    Refusal(
         ("max.connections.per.ip.overrides",),
-        "kafkapy does not keep bounds for single addresses yet.",
-        "Leave it out; max.connections is kept.",
+        "kafkapy looks up no names: whose connections they are is known by address.",
+        "Write addresses.",
+        only="a name instead of an address",
+        refuses=lambda config, key, value: _has_names(value),
     ),
     Refusal(
         ("replica.selector.class",),

@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.config.alter import check_incremental, check_legacy, is_of_brokers
+from kafkapy.broker.config.resources import Resource
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields, Later, Resolved
+from kafkapy.broker.security.authorizer.asking import require_for_configs
 from kafkapy.core.errors import Refused
+from kafkapy.kraft.acls import Operation
 from kafkapy.kraft.controller.configs import Alteration
 from kafkapy.kraft.image.delta import ConfigResource
 from kafkapy.protocol.api_keys import ApiKey
@@ -84,6 +87,9 @@ def _check(broker: "BrokerRole", call: Call[Any], resource: ConfigResource, aske
     if call.api_key == ApiKey.ALTER_CONFIGS:
         check_legacy(broker.config, resource, [(one.name, one.value) for one in asked.configs])
     else:
+        # Only of loggers is it asked before their settings are looked at, and here.
+        if resource[0] == int(Resource.BROKER_LOGGER):
+            require_for_configs(broker, call, Operation.ALTER_CONFIGS, *resource)
         alterations = [
             Alteration(one.name, one.config_operation, one.value) for one in asked.configs
         ]

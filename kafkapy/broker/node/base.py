@@ -13,6 +13,7 @@ from kafkapy.broker.node.endpoints import Endpoints
 from kafkapy.broker.node.identity import CannotStart, Identity, identify
 from kafkapy.broker.node.settings import bootstrap_addresses, peer_settings, quorum_settings
 from kafkapy.broker.quotas.client_quotas import ClientQuotas
+from kafkapy.broker.quotas.door import Door
 from kafkapy.broker.quotas.limits import Limits
 from kafkapy.broker.raft.transport import RaftTransport
 from kafkapy.broker.raft.watch import QuorumWatch
@@ -83,6 +84,7 @@ class NodeBase:
         self.quotas: ClientQuotas | None = None
         self.address_limits = Limits({})
         self._client_quotas = ClientQuotas(config, self.address_limits)
+        self.door = Door(config, clock, lambda: self.address_limits)
         self.quorum.subscribe(self._on_delta)
         # Once the image has what was committed when the quorum was first heard of; a lone node
         # leads by then.

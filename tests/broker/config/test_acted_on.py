@@ -109,9 +109,6 @@ _PROMISES = {
     "config.providers": "file",
     "create.topic.policy.class.name": "a.Policy",
     "delegation.token.secret.key": "secret",
-    "max.connection.creation.rate": "10",
-    "max.connections.per.ip": "10",
-    "max.connections.per.ip.overrides": "127.0.0.1:5",
     "principal.builder.class": "a.Builder",
     "remote.log.storage.system.enable": "true",
     "remote.storage.enable": "true",
@@ -205,7 +202,7 @@ def test_a_promise_is_refused_of_a_topic_but_one_that_it_came_with_stays(name: s
         ({"listener_security_protocol_map": "PLAINTEXT:SSL,CONTROLLER:PLAINTEXT",
           "inter_broker_listener_name": "PLAINTEXT"}, _TLS),
         ({"replica_selector_class": "a.Selector"}, "selector.class: .* RackAwareReplicaSelector"),
-        ({"listener_name_plaintext_max_connection_creation_rate": "5"}, "does not keep this"),
+        ({"max_connections_per_ip_overrides": "a.host:5"}, "Write addresses"),
     ],
 )  # fmt: skip
 def test_of_keys_that_act_the_values_that_promise_too_much_are_refused(
