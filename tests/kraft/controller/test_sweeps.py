@@ -1,10 +1,13 @@
 """What happens to many partitions happens a slice at a time, and ends as if it were at once."""
 
+from dataclasses import replace
+
 import pytest
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller import sweeps
 from kafkapy.kraft.controller.brokers import BrokerDied, UnregisterBroker
+from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.kraft.records.metadata import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from tests.kraft.controller.fakes import Cluster, directory_of
@@ -130,3 +133,36 @@ def test_a_topic_that_goes_meanwhile_is_left_out() -> None:
     cluster.clock.advance(0)
     assert len(outcomes) == 1
     assert cluster.image.brokers[1].fenced
+
+
+def test_changes_of_many_isrs_are_answered_together() -> None:
+    cluster = cluster_of_many()
+    topic_id = cluster.image.topics_by_name["t"].id
+    changes = tuple(
+        NewIsr(topic_id, index, state.leader_epoch, state.partition_epoch, ((1, -1), (2, -1)))
+        for index, state in enumerate(states(cluster))
+    )
+    wrong = replace(changes[3], partition_epoch=99)
+    asked = AlterPartition(1, cluster.image.brokers[1].epoch, (*changes[:3], wrong, *changes[4:]))
+    before = cluster.log.next_offset
+    reply = cluster.ask_in_time(asked)
+    assert [isinstance(one, Refused) for one in reply] == [one is wrong for one in asked.partitions]
+    assert longest_batch(cluster, before) == 2
+    assert cluster.partition("t", 6).isr == (1, 2)
+
+
+def test_who_resigns_between_two_slices_says_so() -> None:
+    cluster = cluster_of_many()
+    topic_id = cluster.image.topics_by_name["t"].id
+    changes = tuple(
+        NewIsr(topic_id, index, state.leader_epoch, state.partition_epoch, ((1, -1), (2, -1)))
+        for index, state in enumerate(states(cluster))
+    )
+    outcomes: list[object] = []
+    event = AlterPartition(1, cluster.image.brokers[1].epoch, changes)
+    cluster.controller.submit(event, outcomes.append)
+    cluster.controller.resign()
+    cluster.clock.advance(0)
+    (refused,) = outcomes
+    assert isinstance(refused, Refused)
+    assert refused.code is ErrorCode.NOT_CONTROLLER
