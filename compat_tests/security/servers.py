@@ -1,0 +1,158 @@
+"""A server of either kind with every sort of secured listener, and what clients need for each.
+
+    PLAINTEXT        for the test's own preparations
+    SASL_PLAINTEXT   PLAIN, SCRAM-SHA-256, SCRAM-SHA-512
+    SSL              the server has a certificate, clients need none
+    MTLS             clients are known by theirs
+    SASL_SSL         both
+
+Users: alice, by every mechanism. Certificates are made here and thrown away.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from compat_tests.oracle import ApacheKafka
+from compat_tests.targets import APACHE, TEST_PROPERTIES, Kafkapy
+from compat_tests.waiting import free_port
+from tests.certificates import Authority
+
+USER: Final = "alice"
+PASSWORD: Final = "alice's secret, with = and ,"
+STORE_PASSWORD: Final = "changeit"
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_LISTENERS: Final = {
+    "PLAINTEXT": "PLAINTEXT",
+    "SASL_PLAINTEXT": "SASL_PLAINTEXT",
+    "SSL": "SSL",
+    "MTLS": "SSL",
+    "SASL_SSL": "SASL_SSL",
+}
+_MODULES: Final = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+
+
+class Certificates(NamedTuple):
+    """Files, in the forms that clients want them."""
+
+    authority: Path
+    other_authority: Path
+    trusted_p12: Path
+    certificate: Path
+    key: Path
+    client_p12: Path
+    client_pem: Path
+
+
+class Secured(NamedTuple):
+    bootstraps: dict[str, str]
+    certificates: Certificates
+
+    def address(self, listener: str) -> str:
+        return self.bootstraps[listener]
+
+
+class Way(NamedTuple):
+    """How a client connects."""
+
+    listener: str
+    mechanism: str | None = None
+
+    @property
+    def protocol(self) -> str:
+        return _LISTENERS[self.listener]
+
+    @property
+    def has_tls(self) -> bool:
+        return self.protocol.endswith("SSL")
+
+    def __str__(self) -> str:
+        return self.listener if self.mechanism is None else f"{self.listener}-{self.mechanism}"
+
+
+WAYS: Final = (
+    Way("SSL"),
+    Way("MTLS"),
+    *(Way("SASL_PLAINTEXT", one) for one in MECHANISMS),
+    *(Way("SASL_SSL", one) for one in MECHANISMS),
+)
+
+
+def jaas(mechanism: str, user: str = USER, password: str = PASSWORD) -> str:
+    return f'{_MODULES[mechanism]} required username="{user}" password="{password}";'
+
+
+@contextmanager
+def secured_server(target: str, directory: Path) -> Iterator[Secured]:
+    directory.mkdir(parents=True, exist_ok=True)
+    authority = Authority()
+    server_pem = authority.issue("server", hosts=("localhost", "127.0.0.1"))
+    ports = {name: free_port() for name in (*_LISTENERS, "CONTROLLER")}
+    addresses = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
+    properties = {
+        **TEST_PROPERTIES,
+        "listeners": ",".join(f"{name}://{where}" for name, where in addresses.items()),
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,"
+        + ",".join(f"{name}:{protocol}" for name, protocol in _LISTENERS.items()),
+        "controller.quorum.voters": f"1@{addresses['CONTROLLER']}",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(server_pem.write(directory / "server.pem")),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority.write(directory / "authority.pem")),
+        "listener.name.mtls.ssl.client.auth": "required",
+    }
+    for listener in ("sasl_plaintext", "sasl_ssl"):
+        for mechanism, module in _MODULES.items():
+            users = f' user_{USER}="{PASSWORD}"' if mechanism == "PLAIN" else ""
+            key = f"listener.name.{listener}.{mechanism.lower()}.sasl.jaas.config"
+            properties[key] = f"{module} required{users};"
+    if target == APACHE:
+        apache = ApacheKafka(directory / "server", properties=properties, port=ports["PLAINTEXT"])
+        server: ApacheKafka | Kafkapy = apache
+    else:
+        server = Kafkapy(directory / "server", properties)
+    try:
+        server.start()
+        _add_users(addresses["PLAINTEXT"])
+        yield Secured(addresses, _for_clients(authority, directory))
+    finally:
+        server.stop()
+
+
+def _add_users(bootstrap: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+        info = ScramCredentialInfo(mechanism, 4096)
+        change = UserScramCredentialUpsertion(USER, info, PASSWORD.encode())
+        for done in admin.alter_user_scram_credentials([change]).values():
+            done.result(30)
+
+
+def _for_clients(authority: Authority, directory: Path) -> Certificates:
+    client = authority.issue(USER)
+    certificate, key = directory / "client.crt", directory / "client.key"
+    certificate.write_text(client.pem)
+    key.write_text(client.key_pem())
+    return Certificates(
+        directory / "authority.pem",
+        Authority().write(directory / "other.pem"),
+        authority.write_pkcs12(directory / "trusted.p12", STORE_PASSWORD),
+        certificate,
+        key,
+        client.write_pkcs12(directory / "client.p12", STORE_PASSWORD),
+        client.write(directory / "client.pem"),
+    )
