@@ -8,8 +8,10 @@
 One fetch is under way at a time, and it costs what has changed, not what is followed: partitions
 whose logs are not what the leader was told of are in `_changed`. It tells the leader how far each
 log is, so it leaves at the end of the turn in which that was appended (core/network.py) and never
-before it is written. A partition that has a trouble of its own rests for replica.fetch.backoff.ms,
-the others go on. formats/replication 1 and 4; KIP-227, KIP-595.
+before it is written; nor, where the topic wants acknowledged records on the disk (flush.messages),
+before they are there: the leader takes it for an acknowledgement. A partition that has a trouble
+of its own rests for replica.fetch.backoff.ms, the others go on. formats/replication 1 and 4;
+KIP-227, KIP-595.
 """
 
 from collections.abc import Callable
@@ -81,7 +83,8 @@ class ReplicaFetcher:
         self._node = node
         self._connection = connection
         self._followed: dict[Key, Partition] = {}
-        # Whose turn it is not: resting after a trouble, or finding out where the leader's log is.
+        # Whose turn it is not: resting after a trouble, waiting for the disk, or finding out where
+        # the leader's log is.
         self._resting: set[Key] = set()
         self._changed: set[Key] = set()
         self._gone: set[Key] = set()
@@ -99,6 +102,10 @@ class ReplicaFetcher:
         key = _key(partition)
         self._followed[key] = partition
         self._resting.discard(key)
+        log = partition.log
+        if log.needs_flush_before_ack and log.flushed_offset < log.log_end_offset:
+            self._wait_for_disk(key, partition, self._go_on)
+            return
         self._gone.discard(key)
         self._changed.add(key)
         self._fetch_soon()
@@ -153,14 +160,21 @@ class ReplicaFetcher:
         """What the leader does not know yet."""
         rows = {}
         most = self._node.fetch_limits.partition_max_bytes
-        for key in self._changed:
-            partition = self._followed[key]
+        for key in list(self._changed):
+            partition = self._followed.get(key)
+            if partition is None:
+                continue  # gone with the directory of one before it
             log = partition.log
+            try:
+                epoch = log.latest_epoch  # may have to be read
+            except DiskFailed as failed:
+                self._node.disk_failed(failed)
+                continue
             row = ReplicaRow(
                 key[1],
                 partition.leader_epoch,
                 log.log_end_offset,
-                log.latest_epoch,
+                epoch,
                 log.log_start_offset,
                 most,
             )
@@ -224,12 +238,32 @@ class ReplicaFetcher:
         except Corrupt as nonsense:
             self._rest(key, str(nonsense))
             return
-        self._changed.add(key)
-        throttle = self._node.throttle
+        throttle, is_too_much = self._node.throttle, False
         if throttle.holds(partition.topic_partition):
             throttle.record(len(row.records or b""))
-            if row.high_watermark > log.log_end_offset and throttle.is_exceeded:
-                self._hold(key, partition)
+            is_too_much = row.high_watermark > log.log_end_offset and throttle.is_exceeded
+        if row.records and log.needs_flush_before_ack:
+            self._wait_for_disk(key, partition, self._hold_on if is_too_much else self._go_on)
+        elif is_too_much:
+            self._hold(key, partition)
+        else:
+            self._changed.add(key)
+
+    def _wait_for_disk(
+        self, key: Key, partition: Partition, then: Callable[[Key, Partition], None]
+    ) -> None:
+        """What it has and the disk has not it does not tell the leader of."""
+        self._leave_out(key)
+        self._resting.add(key)
+
+        def flushed(failed: DiskFailed | None) -> None:
+            if failed is None:
+                then(key, partition)
+            elif not log.is_closed:  # deleted or moved meanwhile, it has nothing to lose
+                self._node.disk_failed(failed)
+
+        log = partition.log
+        log.flush(flushed)
 
     def _truncate(self, partition: Partition, epoch: int, end_offset: int) -> None:
         log = partition.log

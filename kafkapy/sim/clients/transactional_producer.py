@@ -33,6 +33,10 @@ _RETRIABLE: Final = frozenset(
         E.UNKNOWN_TOPIC_OR_PARTITION,
         E.LEADER_NOT_AVAILABLE,
         E.REQUEST_TIMED_OUT,
+        E.FENCED_LEADER_EPOCH,
+        E.KAFKA_STORAGE_ERROR,
+        E.NETWORK_EXCEPTION,
+        E.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     }
 )
 _FENCED: Final = frozenset(

@@ -125,8 +125,8 @@ class Host:
     @property
     def is_quiet(self) -> bool:
         """Nothing is wrong with this machine now: it lives, and is not about to die."""
-        has_trouble = self.is_paused or self.is_stopping or self.power.is_planned
-        return self.is_alive and not has_trouble
+        will_die = self.is_stopping or self.power.is_planned or self.disk.will_fail
+        return self.is_alive and not self.is_paused and not will_die
 
     # Life and death.
 

@@ -14,6 +14,25 @@ from kafkapy.sim.world.clock import SimClock, SimTimer
 _MILLION: Final = 1_000_000
 
 
+class HostTimer:
+    """Also what is due and waits for a paused process can be cancelled."""
+
+    __slots__ = ("_base", "_then")
+
+    def __init__(self, base: SimTimer, then: Callback) -> None:
+        self._base = base
+        self._then: Callback | None = then
+
+    def cancel(self) -> None:
+        self._base.cancel()
+        self._then = None
+
+    def fire(self) -> None:
+        then, self._then = self._then, None
+        if then is not None:
+            then()
+
+
 class HostClock:
     """See the seam `Clock`. `of_a_life` says what runs a callback in the process."""
 
@@ -34,18 +53,20 @@ class HostClock:
         base_ahead_ms = self._base.wall() - self._base.now()
         return Instant(self.now() + base_ahead_ms + self._wall_ahead_ms)
 
-    def call_at(self, when: Instant, then: Callback) -> SimTimer:
+    def call_at(self, when: Instant, then: Callback) -> "HostTimer":
         if when == NEVER:
-            return self._base.call_at(when, then)
+            return HostTimer(self._base.call_at(when, then), then)
         wait_ms = max(0, when - self.now())
         true_ms = -(-wait_ms * _MILLION // self._rate)  # rounded up: never too early
-        return self._base.call_at(later(self._base.now(), true_ms), lambda: self._run(then))
+        base = self._base.call_at(later(self._base.now(), true_ms), lambda: self._run(timer.fire))
+        timer = HostTimer(base, then)
+        return timer
 
     # Whoever makes trouble.
 
-    def step_wall(self, by_ms: int) -> None:
+    def set_wall(self, ahead_ms: int) -> None:
         """Somebody sets this machine's wall clock, either way."""
-        self._wall_ahead_ms += by_ms
+        self._wall_ahead_ms = ahead_ms
 
     def drift(self, ppm: int) -> None:
         """From now on the clock is so much too fast; what it showed it does not take back."""

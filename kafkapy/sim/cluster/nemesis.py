@@ -19,7 +19,8 @@ from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.world.power import IN_A_TURN
 from kafkapy.sim.world.rng import SimRng
 
-_HOUR_MS: Final = 60 * 60 * 1000
+# Further ahead of a broker's clock than an hour no record may be.
+_MOST_AHEAD_MS: Final = 25 * 60 * 1000
 # How long a machine is off, and how long most other troubles last.
 _DOWN_MS: Final = (50, 12_000)
 _LASTS_MS: Final = (100, 12_000)
@@ -31,10 +32,23 @@ _CHANGES: Final = (1, 400)
 
 
 class Nemesis:
+    """`flushes`: what is acknowledged is on the disks of all in sync. If not, a machine may lose
+    power only while all are well, and until it has caught up nobody else may die: Kafka takes a
+    killed process for one that may have lost something, and when all in sync are such, elects one
+    that has."""
+
     def __init__(
-        self, world: ClusterWorld, rng: SimRng, troubles: Sequence[str], pace_ms: int
+        self,
+        world: ClusterWorld,
+        rng: SimRng,
+        troubles: Sequence[str],
+        pace_ms: int,
+        *,
+        flushes: bool,
     ) -> None:
         self.count = 0
+        self._flushes = flushes
+        self._has_lost_something = False
         self._world = world
         self._rng = rng
         self._troubles = troubles
@@ -78,6 +92,8 @@ class Nemesis:
 
     def _tend(self) -> None:
         """Whoever died, of whatever, is started again after a while."""
+        if self._has_lost_something and self._all_are_well():
+            self._has_lost_something = False
         for host in self._world.hosts.values():
             if not host.is_alive and host.name not in self._restarts:
                 self._restarts.add(host.name)
@@ -109,6 +125,10 @@ class Nemesis:
     def _host(self) -> Host:
         return self._rng.choice(list(self._world.hosts.values()))
 
+    def _mortal(self) -> Host | None:
+        """Who may die now."""
+        return None if self._has_lost_something else self._living()
+
     def _living(self) -> Host | None:
         living = [host for host in self._world.hosts.values() if host.is_quiet]
         return self._rng.choice(living) if living else None
@@ -124,32 +144,49 @@ class Nemesis:
     # Machines.
 
     def kill(self) -> None:
-        host = self._living()
-        if host is not None:
-            host.kill()
+        self._kill(self._mortal())
 
     def kill_controller(self) -> None:
-        host = self._world.active_controller
-        if host is not None and host.is_quiet:
+        self._kill(self._world.active_controller)
+
+    def _kill(self, host: Host | None) -> None:
+        if host is not None and host.is_quiet and not self._has_lost_something:
             host.kill()
 
+    def kill_leader(self) -> None:
+        """Of some partition."""
+        found = [
+            state.leader
+            for topic in self._world.image_of_controller().topics_by_id.values()
+            for state in topic.partitions.values()
+        ]
+        if found:
+            self._kill(self._world.hosts.get(self._rng.choice(found)))
+
     def crash(self) -> None:
-        host = self._living()
-        if host is not None:
+        host = self._mortal()
+        if host is not None and (self._flushes or self._all_are_well()):
+            self._has_lost_something = not self._flushes
             host.crash()
+
+    def _all_are_well(self) -> bool:
+        return self._world.is_in_sync and all(
+            host.is_serving and host.is_quiet and not host.has_lost_a_directory
+            for host in self._world.hosts.values()
+        )
 
     def crash_all(self) -> None:
         """The power of the whole room."""
-        if self._rng.chance(30):
+        if self._flushes and self._rng.chance(30):
             for host in self._world.hosts.values():
                 if host.is_alive:
                     host.crash()
 
     def die_at_a_change(self) -> None:
         """In the middle of what it does: at the nth change of the disk, or the nth answer."""
-        host = self._living()
+        host = self._mortal()
         if host is not None:
-            host.is_killed_when_cut = self._rng.chance(50)
+            host.is_killed_when_cut = self._rng.chance(50) or not self._flushes
             kinds = IN_A_TURN if self._rng.chance(60) else frozenset[str]()
             after = self._rng.magnitude(*_CHANGES)
             self._note("will die", host.name, after, " ".join(sorted(kinds)))
@@ -157,7 +194,7 @@ class Nemesis:
 
     def restart(self) -> None:
         """A clean stop; who cannot stop in time is killed."""
-        host = self._living()
+        host = self._mortal()
         if host is None or not host.is_serving:
             return
         boot = host.boots
@@ -184,11 +221,11 @@ class Nemesis:
 
     # Clocks.
 
-    def step_clock(self) -> None:
+    def set_clock(self) -> None:
         host = self._host()
-        by_ms = self._rng.magnitude(10, _HOUR_MS) * self._rng.choice((-1, 1))
-        self._note("steps the clock of", host.name, by_ms)
-        host.clock.step_wall(by_ms)
+        ahead_ms = self._rng.magnitude(10, _MOST_AHEAD_MS) * self._rng.choice((-1, 1))
+        self._note("sets the clock of", host.name, ahead_ms)
+        host.clock.set_wall(ahead_ms)
 
     def drift(self) -> None:
         host = self._host()
@@ -279,7 +316,7 @@ class Nemesis:
 
     def fail_disk(self) -> None:
         """One operation soon fails, in one of the directories."""
-        host = self._living()
+        host = self._mortal()
         if host is not None:
             kind = self._rng.choice(_FAILS)
             path = self._rng.choice(host.settings["log.dirs"].split(","))
@@ -289,13 +326,14 @@ class Nemesis:
 
 TROUBLES: Final[dict[str, Callable[[Nemesis], None]]] = {
     "kill": Nemesis.kill,
+    "kill-leader": Nemesis.kill_leader,
     "kill-controller": Nemesis.kill_controller,
     "crash": Nemesis.crash,
     "crash-all": Nemesis.crash_all,
     "die-at-a-change": Nemesis.die_at_a_change,
     "restart": Nemesis.restart,
     "pause": Nemesis.pause,
-    "step-clock": Nemesis.step_clock,
+    "set-clock": Nemesis.set_clock,
     "drift": Nemesis.drift,
     "isolate": Nemesis.isolate,
     "isolate-controller": Nemesis.isolate_controller,

@@ -15,6 +15,23 @@ from kafkapy.sim.world.rng import SimRng
 SECONDS: Final = 60
 _TROUBLE_PERCENT: Final = 45
 _CLIENTS_PERCENT: Final = 70
+_ONE_REPLICA_PERCENT: Final = 15
+_FLUSHES_PERCENT: Final = 50
+
+_SETTINGS: Final = {
+    "min.insync.replicas": "2",
+    "offsets.topic.num.partitions": "2",
+    "transaction.state.log.num.partitions": "3",
+    "transaction.state.log.min.isr": "2",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
+    "group.min.session.timeout.ms": "500",
+    "group.initial.rebalance.delay.ms": "300",
+    "group.consumer.session.timeout.ms": "2000",
+    "group.consumer.min.session.timeout.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.assignment.interval.ms": "200",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +45,22 @@ class Plan:
     troubles: tuple[str, ...] = ()
     clients: tuple[str, ...] = ()
     pace_ms: int = 4_000
+    replication_factor: int = 3
+    # Whatever is acknowledged is on the disk of everybody who has it.
+    flushes: bool = True
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Of every node."""
+        copies = str(self.replication_factor)
+        settings = {
+            **_SETTINGS,
+            "offsets.topic.replication.factor": copies,
+            "transaction.state.log.replication.factor": copies,
+        }
+        if self.flushes:
+            settings["log.flush.interval.messages"] = "1"
+        return settings
 
     def without_trouble(self, name: str) -> "Plan":
         return replace(self, troubles=tuple(one for one in self.troubles if one != name))
@@ -39,6 +72,7 @@ class Plan:
         kinds = {"broker,controller": "both", "broker": "broker", "controller": "controller"}
         return (
             f"{' '.join(kinds[role] for role in self.roles)}; {self.seconds} s; "
+            f"{self.replication_factor} replicas{', flushed' if self.flushes else ''}; "
             f"troubles: {' '.join(self.troubles) or 'none'}; "
             f"clients: {' '.join(self.clients) or 'none'}"
         )
@@ -52,13 +86,19 @@ def draw_plan(
     seconds: int = SECONDS,
 ) -> Plan:
     rng = SimRng(seed).fork("plan")
+    roles = draw_roles(rng.fork("roles"), nodes)
+    brokers = sum("broker" in one for one in roles)
+    copies = 1 if rng.fork("alone").chance(_ONE_REPLICA_PERCENT) else min(3, brokers)
     return Plan(
         seed,
-        draw_roles(rng.fork("roles"), nodes),
+        roles,
         seconds,
         tuple(one for one in troubles if rng.fork(one).chance(_TROUBLE_PERCENT)),
         tuple(one for one in clients if rng.fork(one).chance(_CLIENTS_PERCENT)),
         rng.fork("pace").choice((1_000, 4_000, 10_000)),
+        copies,
+        # With one replica there is nobody else who has it.
+        copies == 1 or rng.fork("flushes").chance(_FLUSHES_PERCENT),
     )
 
 

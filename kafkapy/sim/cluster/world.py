@@ -6,6 +6,7 @@ Everything comes from the seed. A world holds no opinion on what is right: the c
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.records.metadata import MetadataRecord
 from kafkapy.kraft.storage.format import format_directories
 from kafkapy.kraft.uuids import new_uuid, uuid_to_text
@@ -91,6 +92,23 @@ class ClusterWorld:
             if host.node is not None and host.node.quorum.is_active
         ]
         return max(active, key=lambda one: one[0])[1] if active else None
+
+    def image_of_controller(self) -> MetadataImage:
+        """Of the active one; empty if there is none."""
+        controller = self.active_controller
+        if controller is None or controller.node is None:
+            return MetadataImage()
+        return controller.node.image
+
+    @property
+    def is_in_sync(self) -> bool:
+        """By the active controller: every partition has a leader and all its replicas."""
+        image = self.image_of_controller()
+        return bool(image.brokers) and all(
+            state.has_leader and set(state.isr) == set(state.replicas)
+            for topic in image.topics_by_id.values()
+            for state in topic.partitions.values()
+        )
 
     def wait_for_controller(self) -> Host:
         self.run_until(lambda: self.active_controller is not None)

@@ -30,14 +30,17 @@ _LOOKS_EVERY_MS: Final = 100
 _OF_THE_TOPIC: Final = 1  # the source of a setting, in DescribeConfigs
 
 
-def read_everything(history: History, partitions: Sequence[TopicPartition]) -> Actor:
+def read_everything(
+    history: History, partitions: Sequence[TopicPartition], values: dict[TopicPartition, list[str]]
+) -> Actor:
     """A fresh reader, from the start to where the leader says that the partition ends."""
     reader = CommittedReader(history, _ONLOOKER)
     for partition in partitions:
         end = yield from _end_of(partition)
+        values[partition] = found = []
         while reader.positions.get(partition, 0) < end:
             before = reader.positions.get(partition, 0)
-            yield from reader.poll(partition, _A_LOT)
+            found += yield from reader.poll(partition, _A_LOT)
             if reader.positions[partition] == before:
                 yield Sleep(RETRY_MS)
 
@@ -80,6 +83,36 @@ def judge_images(world: ClusterWorld, within_ms: int) -> None:
             return
         world.run(_LOOKS_EVERY_MS)
     raise BrokenPromise(f"the nodes' metadata differ after {within_ms} ms: {digests}")
+
+
+def judge_replicas(world: ClusterWorld, within_ms: int) -> None:
+    """Nobody writes any more: replicas catch up, then they are equal. Each cleans for itself,
+    so that compacted ones are not."""
+    said = ""
+    for _ in range(within_ms // _LOOKS_EVERY_MS):
+        said = _what_differs(world)
+        if not said:
+            return
+        world.run(_LOOKS_EVERY_MS)
+    raise BrokenPromise(f"{said}, {within_ms} ms after all were in sync")
+
+
+def _what_differs(world: ClusterWorld) -> str:
+    found: dict[TopicPartition, dict[str, bytes]] = {}
+    for host in world.brokers:
+        assert host.node is not None
+        assert host.node.broker is not None
+        for partition in host.node.broker.partitions:
+            log = partition.log
+            if log.config.is_compacted:
+                continue
+            data = b"".join(host.disk.contents(one.file.path) for one in log.segments)
+            found.setdefault(partition.topic_partition, {})[host.name] = data
+    for topic_partition, copies in found.items():
+        if len(set(copies.values())) > 1:
+            sizes = {name: len(data) for name, data in copies.items()}
+            return f"the replicas of {topic_partition} differ, of {sizes} bytes"
+    return ""
 
 
 def look_at_metadata(admin: Administrator, broker: int) -> Actor:

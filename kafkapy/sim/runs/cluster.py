@@ -16,7 +16,7 @@ from typing import Final
 from kafkapy.broker.node.node import Node
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.sim.cluster.clients.every import KINDS, READ, RECORDS, Clients
+from kafkapy.sim.cluster.clients.every import KINDS, READ, Clients
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.nemesis import TROUBLES, Nemesis
 from kafkapy.sim.cluster.plan import SECONDS, Plan, draw_plan
@@ -24,8 +24,8 @@ from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.promises.cluster import (
     judge_history,
     judge_images,
+    judge_replicas,
     look_at_metadata,
-    read_everything,
 )
 from kafkapy.sim.promises.partitions import BrokenPromise
 from kafkapy.sim.promises.quorum import QuorumPromises
@@ -35,26 +35,9 @@ from kafkapy.sim.world.journal import Line
 # are at; to answer questions.
 SERVES_WITHIN_MS: Final = 60_000
 DONE_WITHIN_MS: Final = 90_000
+IN_SYNC_WITHIN_MS: Final = 60_000
 CAUGHT_UP_WITHIN_MS: Final = 10_000
 _LINES_SHOWN: Final = 60
-# Partitions are not replicated yet: whatever is acknowledged has to be on its only disk.
-REPLICATION_FACTOR: Final = 1
-
-SETTINGS: Final = {
-    "log.flush.interval.messages": "1",
-    "offsets.topic.num.partitions": "2",
-    "offsets.topic.replication.factor": str(REPLICATION_FACTOR),
-    "transaction.state.log.num.partitions": "3",
-    "transaction.state.log.replication.factor": str(REPLICATION_FACTOR),
-    "transaction.state.log.min.isr": "1",
-    "group.min.session.timeout.ms": "500",
-    "group.initial.rebalance.delay.ms": "300",
-    "group.consumer.session.timeout.ms": "2000",
-    "group.consumer.min.session.timeout.ms": "500",
-    "group.consumer.heartbeat.interval.ms": "500",
-    "group.consumer.min.heartbeat.interval.ms": "100",
-    "group.consumer.assignment.interval.ms": "200",
-}
 
 
 class ClusterFailed(Exception):
@@ -109,11 +92,15 @@ def run_plan(plan: Plan, watch: Callable[[ClusterWorld], None] | None = None) ->
 class ClusterRun:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.world = ClusterWorld(plan.seed, plan.roles, SETTINGS)
+        self.world = ClusterWorld(plan.seed, plan.roles, plan.settings)
         self.quorum = QuorumPromises()
-        self.clients = Clients(self.world, plan.clients, REPLICATION_FACTOR)
+        self.clients = Clients(self.world, plan.clients, plan.replication_factor)
         self.nemesis = Nemesis(
-            self.world, self.world.rng.fork("nemesis"), plan.troubles, plan.pace_ms
+            self.world,
+            self.world.rng.fork("nemesis"),
+            plan.troubles,
+            plan.pace_ms,
+            flushes=plan.flushes,
         )
         for host in self.world.hosts.values():
             host.on_line.append(self._said)
@@ -132,6 +119,7 @@ class ClusterRun:
         self._until(self._groups_settled, DONE_WITHIN_MS, "healed, and groups do not settle")
         self.clients.is_over = True
         self._until(lambda: not self.clients.unfinished, DONE_WITHIN_MS, "somebody is stuck")
+        self._until(lambda: self.world.is_in_sync, IN_SYNC_WITHIN_MS, "replicas do not get in sync")
         self._judge()
 
     def report(self) -> ClusterReport:
@@ -149,11 +137,13 @@ class ClusterRun:
 
     def _judge(self) -> None:
         clients = self.clients
-        clients.until_done("onlooker", read_everything(clients.history, RECORDS), DONE_WITHIN_MS)
+        clients.until_done("onlooker", clients.read_everything(), DONE_WITHIN_MS)
         for host in self.world.brokers:
             looking = look_at_metadata(clients.operator, host.node_id)
             clients.until_done(f"look at {host.name}", looking, DONE_WITHIN_MS)
         judge_history(clients.history)
+        clients.judge()
+        judge_replicas(self.world, CAUGHT_UP_WITHIN_MS)
         judge_images(self.world, CAUGHT_UP_WITHIN_MS)
 
     # Conditions.
@@ -163,30 +153,18 @@ class ClusterRun:
             raise BrokenPromise(f"{otherwise} after {within_ms} ms: {self._state()}")
 
     def _all_serve(self) -> bool:
-        controller = self.world.active_controller
-        if controller is None or controller.node is None:
-            return False
         if not all(host.is_serving for host in self.world.hosts.values()):
             return False
-        brokers = controller.node.image.brokers
+        brokers = self.world.image_of_controller().brokers
         return all(
             host.node_id in brokers and brokers[host.node_id].is_active
             for host in self.world.brokers
         )
 
     def _groups_settled(self) -> bool:
-        count = next(
-            len(topic.partitions)
-            for topic in self._image().topics_by_id.values()
-            if topic.name == READ
-        )
+        topic = self.world.image_of_controller().topics_by_name.get(READ)
+        count = 0 if topic is None else len(topic.partitions)
         return all(facts.is_shared(count) for facts in self.clients.groups)
-
-    def _image(self) -> MetadataImage:
-        controller = self.world.active_controller
-        assert controller is not None
-        assert controller.node is not None
-        return controller.node.image
 
     def _state(self) -> str:
         hosts = ", ".join(f"{host.name} {host.state}" for host in self.world.hosts.values())

@@ -13,33 +13,29 @@ Then it gets calm: what is left open times out, a fresh reader reads everything,
 """
 
 import sys
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.sim.checkers import History, Outcome, check
-from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep, Stage
+from kafkapy.sim.checkers import History, check
+from kafkapy.sim.clients.actors import Actor, Stage
 from kafkapy.sim.clients.committed_reader import CommittedReader
-from kafkapy.sim.clients.transactional_producer import (
-    GROUP,
-    Consumed,
-    Fenced,
-    TransactionalProducer,
+from kafkapy.sim.clients.exactly_once import (
+    OUTPUT,
+    TOPICS,
+    TRANSACTION_TIMEOUT_MS,
+    WRITTEN,
+    ExactlyOnce,
+    committed_offset,
+    judge_outputs,
 )
+from kafkapy.sim.clients.transactional_producer import GROUP
 from kafkapy.sim.promises.partitions import BrokenPromise
 from kafkapy.sim.world.power import PowerCut
 from kafkapy.sim.world.rng import SimRng
 from kafkapy.sim.world.world import World
-
-WRITTEN: Final = tuple(TopicPartition("written", index) for index in range(3))
-INPUT: Final = TopicPartition("input", 0)
-OUTPUT: Final = TopicPartition("output", 0)
-TOPICS: Final = {"written": 3, "input": 1, "output": 1}
-INPUTS: Final = 40
-TRANSACTION_TIMEOUT_MS: Final = 5_000
 
 SETTINGS: Final = {
     "transaction.state.log.num.partitions": "3",
@@ -73,12 +69,15 @@ class ExactlyOnceRun:
         self._prepare(world)
         breaks = dice.fork("breaks")
         stage = Stage(world, lambda: breaks.chance(BREAKS_PERCENT))
-        for process, is_v2 in enumerate((True, True, False, False), 1):
-            stage.add(self._writer(world, dice.fork(f"writer {process}"), process, is_v2))
-        stage.add(self._transformer(world, dice.fork("transformer v2"), 5, is_v2=True))
-        stage.add(self._transformer(world, dice.fork("transformer v1"), 6, is_v2=False))
-        stage.add(self._reader(dice.fork("reader"), 7))
-        stage.add(self._reader(dice.fork("another reader"), 8))
+        play = ExactlyOnce(
+            world.clock,
+            self.history,
+            dice,
+            lambda: self._is_calm,
+            self._value,
+        )
+        for actor in play.actors():
+            stage.add(actor)
         for _ in range(self.deaths):
             self._live_and_die(world, stage, dice)
         self._is_calm = True
@@ -119,81 +118,9 @@ class ExactlyOnceRun:
             world.clock.advance(100)
         raise BrokenPromise(f"seed {self.seed}: no coordinator for {key!r}")
 
-    # Actors
-
     def _value(self) -> str:
         self._values += 1
         return f"v{self._values}"
-
-    def _writer(self, world: World, dice: SimRng, process: int, is_v2: bool) -> Actor:
-        # Two processes with one id: each fences the other.
-        transactional_id = f"writer-{'v2' if is_v2 else 'v1'}-{process if dice.chance(50) else 0}"
-        while not self._is_calm:
-            producer = TransactionalProducer(
-                world.clock, self.history, process, transactional_id, is_v2, TRANSACTION_TIMEOUT_MS
-            )
-            try:
-                yield from producer.begin()
-                while not self._is_calm and not dice.chance(5):
-                    yield from self._write(producer, dice)
-                    yield Sleep(dice.magnitude(1, 300))
-            except Fenced:
-                yield Sleep(dice.between(10, 500))
-
-    def _write(self, producer: TransactionalProducer, dice: SimRng) -> Any:
-        operation = producer.open()
-        try:
-            for _ in range(dice.between(0, 5)):
-                values = [self._value() for _ in range(dice.between(1, 3))]
-                yield from producer.send(dice.choice(WRITTEN), values)
-                yield Sleep(dice.magnitude(1, 60))
-        except Fenced:
-            producer.close(operation, Outcome.FAIL)
-            raise
-        if dice.chance(5):  # the process vanishes; the next one, or time, aborts for it
-            producer.close(operation, Outcome.FAIL)
-            raise Fenced("vanished")
-        yield from producer.end(operation, commit=dice.chance(70))
-
-    def _transformer(self, world: World, dice: SimRng, process: int, is_v2: bool) -> Actor:
-        """Takes turns with the other one: they share the transactional id and the group."""
-        producer = TransactionalProducer(
-            world.clock, self.history, process, "transformer", is_v2, TRANSACTION_TIMEOUT_MS
-        )
-        while not self._is_calm:
-            try:
-                yield from producer.begin()
-                for _ in range(dice.between(1, 6)):
-                    if self._is_calm:
-                        return
-                    yield from self._transform(producer, dice)
-                    yield Sleep(dice.magnitude(1, 200))
-            except Fenced:
-                pass
-            yield Sleep(dice.between(100, 1_000))
-
-    def _transform(self, producer: TransactionalProducer, dice: SimRng) -> Any:
-        at = yield from _committed_offset()
-        if at >= INPUTS:
-            yield Sleep(500)
-            return
-        upto = min(INPUTS, at + dice.between(1, 3))
-        operation = producer.open()
-        try:
-            attempt = self._value()
-            outputs = [f"{number}/{attempt}" for number in range(at, upto)]
-            yield from producer.send(OUTPUT, outputs)
-            yield from producer.commit_offsets(Consumed(INPUT, upto))
-        except Fenced:
-            producer.close(operation, Outcome.FAIL)
-            raise
-        yield from producer.end(operation, commit=dice.chance(80))
-
-    def _reader(self, dice: SimRng, process: int) -> Actor:
-        reader = CommittedReader(self.history, process)
-        while not self._is_calm:
-            yield from reader.poll(dice.choice((*WRITTEN, OUTPUT)))
-            yield Sleep(dice.magnitude(1, 100))
 
     # Judgement
 
@@ -214,12 +141,7 @@ class ExactlyOnceRun:
         found: list[int] = []
         stage.add(_note_committed(found))
         stage.run(lambda: bool(found), CALM_MS)
-        expected = Counter({str(number): 1 for number in range(found[0])})
-        got = Counter(value.partition("/")[0] for value in outputs)
-        if got != expected:
-            raise BrokenPromise(
-                f"seed {self.seed}: {found[0]} inputs are done, their outputs are {got}"
-            )
+        judge_outputs(found[0], outputs)
 
     def _read_all(self, world: World) -> list[str]:
         """A fresh reader from start to end; what is in the output."""
@@ -256,30 +178,8 @@ def _end_offset(world: World, partition: TopicPartition, isolation_level: int) -
     return int(row.offset)
 
 
-def _committed_offset() -> Any:
-    """The group's offset in the input, once no open transaction may still change it."""
-    body = {
-        "groups": [
-            {
-                "group_id": GROUP,
-                "topics": [{"name": INPUT.topic, "partition_indexes": [INPUT.partition]}],
-            }
-        ],
-        "require_stable": True,
-    }
-    while True:
-        answer = yield Ask(ApiKey.OFFSET_FETCH, 8, body)
-        if answer is not LOST:
-            group = answer.groups[0]
-            if group.error_code == 0:
-                row = group.topics[0].partitions[0]
-                if row.error_code == 0:
-                    return max(0, row.committed_offset)
-        yield Sleep(50)
-
-
 def _note_committed(found: list[int]) -> Actor:
-    found.append((yield from _committed_offset()))
+    found.append((yield from committed_offset()))
 
 
 def main(arguments: list[str]) -> int:

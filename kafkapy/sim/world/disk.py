@@ -227,6 +227,10 @@ class SimDisk:
         create, or any) under a path that contains `in_path` fail, once."""
         self._faults.append(_Fault(kind, in_path, nth, cause))
 
+    @property
+    def will_fail(self) -> bool:
+        return bool(self._faults)
+
     def forget_faults(self) -> None:
         """What was asked for does not happen any more."""
         self._faults.clear()

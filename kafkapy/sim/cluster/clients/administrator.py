@@ -1,15 +1,16 @@
 """An administrator: creates, deletes, alters and grows topics, one change at a time.
 
-Every change is asked for until it is known that it happened. What was asked for more than once may
-still be under way when it was answered: an old CreateTopics may arrive after the topic was
-deleted, an old setting after a newer one. So a topic has its name for itself, and what a late
-request may yet do is kept beside what must be.
+Every change is asked for until it is known that it happened. What was asked for more than once, by
+the client or by the broker that forwards it, may still be under way when it was answered: an old
+CreateTopics may arrive after the topic was deleted, an old setting after a newer one. So a topic
+has its name for itself, and what a late request may yet do is kept beside what must be.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kafkapy.broker.controller.forwarding import RETRY_MS as RETRY_MS_OF_BROKERS
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.seams import Clock
 from kafkapy.kraft.image.image import TOPIC_RESOURCE
@@ -31,6 +32,8 @@ _LATER: Final = frozenset(
     }
 )
 _SET: Final = 0
+# A broker that forwards waits so long before it asks again; its clock may be a bit too fast.
+_AGAIN_MS: Final = RETRY_MS_OF_BROKERS * 9 // 10
 _MOST_TOPICS: Final = 6
 _MOST_PARTITIONS: Final = 5
 _ALTERED: Final = ("retention.ms", "segment.ms", "max.message.bytes")
@@ -122,7 +125,9 @@ class Administrator:
         """Until it happened. Whether an earlier attempt may still be under way."""
         may_be_done = False
         while True:
+            asked_at = self.clock.now()
             answer = yield ask
+            may_be_done = may_be_done or self.clock.now() - asked_at > _AGAIN_MS
             if answer is LOST:
                 may_be_done = True
             else:

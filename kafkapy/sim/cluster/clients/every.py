@@ -15,12 +15,21 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.sim.checkers import History
 from kafkapy.sim.clients.actors import Actor, Playing, Sleep
 from kafkapy.sim.clients.committed_reader import CommittedReader
+from kafkapy.sim.clients.exactly_once import (
+    OUTPUT,
+    TOPICS,
+    WRITTEN,
+    ExactlyOnce,
+    committed_offset,
+    judge_outputs,
+)
 from kafkapy.sim.clients.group_members import MemberPlan, classic_member, consumer_member
 from kafkapy.sim.cluster.clients.administrator import Administrator
 from kafkapy.sim.cluster.clients.client import ClusterClient
 from kafkapy.sim.cluster.clients.idempotent import IdempotentProducer, plain_producer
 from kafkapy.sim.cluster.clients.watcher import watcher
 from kafkapy.sim.cluster.world import ClusterWorld
+from kafkapy.sim.promises.cluster import read_everything
 from kafkapy.sim.promises.groups import GroupFacts
 from kafkapy.sim.promises.partitions import BrokenPromise
 
@@ -38,6 +47,8 @@ class Clients:
         self.history = History()
         self.is_calm = False
         self.is_over = False
+        self.values: dict[TopicPartition, list[str]] = {}  # of everything, when all is over
+        self._committed: list[int] = []
         self.groups: list[GroupFacts] = []
         self.playing: dict[str, Playing] = {}
         self._world = world
@@ -50,6 +61,7 @@ class Clients:
         )
         self.producers: list[IdempotentProducer] = []
         self._kinds = kinds
+        self._has_transactions = "transactions" in kinds
 
     def begin(self) -> None:
         """Topics first, then everybody."""
@@ -69,8 +81,41 @@ class Clients:
     def _topics(self) -> Actor:
         yield from self.operator.make(RECORDS[0].topic, PARTITIONS)
         yield from self.operator.make(READ, PARTITIONS)
+        for name, count in TOPICS.items() if self._has_transactions else ():
+            yield from self.operator.make(name, count)
+
+    # The end.
+
+    def read_everything(self) -> Actor:
+        partitions = [*RECORDS]
+        if self._has_transactions:
+            self._committed.append((yield from committed_offset()))
+            partitions += [*WRITTEN, OUTPUT]
+        yield from read_everything(self.history, partitions, self.values)
+
+    def judge(self) -> None:
+        """Everything was read: what only its writers can say of it."""
+        for producer in self.producers:
+            for partition, value in producer.believed:
+                if value not in self.values[partition]:
+                    raise BrokenPromise(f"{value} of {partition} is a duplicate, and not there")
+        if self._has_transactions:
+            judge_outputs(self._committed[0], self.values[OUTPUT])
 
     # Kinds.
+
+    def add_transactions(self) -> None:
+        play = ExactlyOnce(
+            self._world.clock,
+            self.history,
+            self._rng.fork("transactions"),
+            lambda: self.is_calm,
+            self.new_value,
+            self._processes + 1,
+        )
+        for number, actor in enumerate(play.actors()):
+            self._process()
+            self._play(f"transactions-{number}", actor)
 
     def add_producers(self) -> None:
         for _ in range(2):
@@ -158,6 +203,7 @@ KINDS: Final[dict[str, Callable[[Clients], None]]] = {
     "readers": Clients.add_readers,
     "watchers": Clients.add_watchers,
     "admin": Clients.add_admin,
+    "transactions": Clients.add_transactions,
     "consumers": Clients.add_consumers,
     "classic": Clients.add_classic,
 }

@@ -4,7 +4,10 @@
                                                           with the same sequence numbers
 
 What acks=all acknowledged is there for ever. So a broker that says OUT_OF_ORDER_SEQUENCE_NUMBER
-to the batch behind an acknowledged one has lost that, and is caught at once.
+to the batch behind an acknowledged one has lost that, and is caught at once. Unless that batch was
+sent before: then it may be there, and the snapshot of producers from which the broker began
+remembers only the last batch of each (as in Apache Kafka). Such a one is `believed` to be there,
+which is judged at the end.
 """
 
 from collections import defaultdict
@@ -51,6 +54,7 @@ class _Batch:
     sequence: int
     base_offset: int | None = None
     is_done: bool = False
+    attempts: int = 0
 
 
 @dataclass(slots=True)
@@ -65,6 +69,7 @@ class IdempotentProducer:
     is_calm: Callable[[], bool]
     new_value: Callable[[], str]
     acknowledged: int = 0
+    believed: list[tuple[TopicPartition, str]] = field(default_factory=list)
     _producer_id: int = -1
     _epoch: int = -1
     _sequences: dict[TopicPartition, int] = field(default_factory=lambda: defaultdict(int))
@@ -102,12 +107,15 @@ class IdempotentProducer:
                 yield from self._attempt(partition, batches)
         finally:
             for operation, batch in zip(operations, batches, strict=True):
+                # Without its offset nobody can miss it.
                 outcome = Outcome.OK if batch.is_done else Outcome.INFO
                 self.history.complete(operation, outcome, *_sends(partition, batch))
 
     def _attempt(self, partition: TopicPartition, batches: Sequence[_Batch]) -> Talk:
         first = next(at for at, batch in enumerate(batches) if not batch.is_done)
         left = batches[first:]
+        for batch in left:
+            batch.attempts += 1
         answers = yield Together(
             tuple(produce(partition, self._encoded(batch), _ACKS_ALL) for batch in left)
         )
@@ -131,7 +139,12 @@ class IdempotentProducer:
             self.acknowledged += len(batch.values)
             if row.base_offset >= 0:
                 batch.base_offset = row.base_offset
-        elif error not in _RETRIABLE and (is_first or error is not E.OUT_OF_ORDER_SEQUENCE_NUMBER):
+        elif error is E.OUT_OF_ORDER_SEQUENCE_NUMBER and not is_first:
+            return  # it will be its turn
+        elif error is E.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.attempts > 1:
+            batch.is_done = True
+            self.believed += [(partition, value) for value in batch.values]
+        elif error not in _RETRIABLE:
             raise BrokenPromise(
                 f"{partition} says {error!r} to sequence {batch.sequence} of producer "
                 f"{self._producer_id}, and everything before it was acknowledged"
