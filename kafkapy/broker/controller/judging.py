@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.config.alter import check_incremental, check_legacy, is_of_brokers
 from kafkapy.broker.config.resources import Resource
+from kafkapy.broker.controller.answers import decoded
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields, Later, Resolved
 from kafkapy.broker.security.authorizer.asking import require_for_configs
@@ -20,8 +21,8 @@ from kafkapy.kraft.acls import Operation
 from kafkapy.kraft.controller.configs import Alteration
 from kafkapy.kraft.image.delta import ConfigResource
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.framing import read_request_header, read_response_head
-from kafkapy.protocol.messages import decode_request, decode_response, encode_request
+from kafkapy.protocol.framing import read_request_header
+from kafkapy.protocol.messages import decode_request, encode_request
 
 if TYPE_CHECKING:
     from kafkapy.broker.node.broker_role import BrokerRole
@@ -101,9 +102,7 @@ def _joined(call: Call[Any], rows: Sequence[Fields], answer: Resolved) -> Resolv
         return {**answer, "responses": [*rows, *answer["responses"]]}
     if not isinstance(answer, Encoded):
         return answer
-    raw = b"".join(part if isinstance(part, bytes) else part.read() for part in answer.parts)
-    at = read_response_head(call.api_key, call.version, memoryview(raw)[4:])[1]
-    told = decode_response(call.api_key, call.version, memoryview(raw)[4 + at :])
+    told = decoded(call, answer)
     return {
         "throttle_time": told.throttle_time,
         "responses": [

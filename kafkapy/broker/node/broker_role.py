@@ -18,6 +18,7 @@ from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.broker.fetch.sessions import FetchSessions
 from kafkapy.broker.groups.wiring import GroupWiring
 from kafkapy.broker.metadata.auto_topics import AutoTopics
+from kafkapy.broker.metadata.awaited_topics import AwaitedTopics
 from kafkapy.broker.node.base import NodeBase, Role
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import Lifecycle
@@ -155,6 +156,7 @@ class BrokerRole(Role):
             self._groups.leadership_changed,
             self._transactions.leadership_changed,
         ]
+        self.awaited_topics = AwaitedTopics(lambda: self.image, self.when_serving)
         self._awaited: dict[UUID, list[Callback]] = {}
         # The image has our registration once it is at that offset.
         self._on_caught_up: Callback | None = None
@@ -257,6 +259,7 @@ class BrokerRole(Role):
                 self._groups.follow(image, delta)
                 self.partitions.follow(delta)
                 self._replication.brokers_changed(delta.brokers)
+            self.awaited_topics.look()
         self._look_whether_caught_up()
 
     def _settings_changed(self, _: frozenset[str]) -> None:

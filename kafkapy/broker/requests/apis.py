@@ -41,6 +41,8 @@ class Api:
     on_controller: bool = False
     # Only the active controller decides: a broker hands the request on to it.
     is_forwarded: bool = False
+    # The module in broker/controller that hands it on, where there is more to it.
+    handed_on_by: str | None = None
     # What ApiVersions says the minimum is, where it is not the truth (KAFKA-18659).
     advertised_min_version: int | None = None
     # The module in handlers/, where it does not have the API's name.
@@ -51,12 +53,25 @@ class Api:
         """Of its module in handlers/, imported at its first request."""
         return _handle(int(self.key), self.handler)
 
+    def hand_on(self, broker: Any, request: memoryview, call: Call[Any]) -> Answer:
+        """To the active controller, by the module that is named for it."""
+        assert self.handed_on_by is not None, self.key
+        return _hand_on(self.handed_on_by)(broker, request, call)
+
 
 @cache
 def _handle(key: int, module: str | None) -> Handle:
     name = module or next(one.name for one in ApiKey if one == key).lower()
     handle: Handle = import_module(f"{_HANDLERS}.{name}").handle
     return handle
+
+
+@cache
+def _hand_on(name: str) -> Callable[[Any, memoryview, Call[Any]], Answer]:
+    forward: Callable[[Any, memoryview, Call[Any]], Answer] = import_module(
+        f"kafkapy.broker.controller.{name}"
+    ).forward
+    return forward
 
 
 def _row(key: ApiKey, versions: tuple[int, int], permission: Permission, **where: Any) -> Api:
@@ -89,7 +104,13 @@ APIS: tuple[Api, ...] = (
     _row(K.LIST_GROUPS, (0, 5), "DESCRIBE on Cluster or Group"),
     _row(K.SASL_HANDSHAKE, (0, 1), (), **_BOTH),
     _row(K.API_VERSIONS, (0, 4), (), **_BOTH),
-    _row(K.CREATE_TOPICS, (2, 7), "CREATE on Cluster or Topic", **_FORWARDED),
+    _row(
+        K.CREATE_TOPICS,
+        (2, 7),
+        "CREATE on Cluster or Topic",
+        handed_on_by="created_topics",
+        **_FORWARDED,
+    ),
     _row(K.DELETE_TOPICS, (1, 6), "DELETE on Topic", **_FORWARDED),
     _row(K.DELETE_RECORDS, (0, 2), "DELETE on Topic"),
     _row(
@@ -116,7 +137,13 @@ APIS: tuple[Api, ...] = (
         "DESCRIBE_CONFIGS on Cluster, Topic or Group",
         **_BOTH,
     ),
-    _row(K.ALTER_CONFIGS, (0, 2), "ALTER_CONFIGS on Cluster, Topic or Group", **_FORWARDED),
+    _row(
+        K.ALTER_CONFIGS,
+        (0, 2),
+        "ALTER_CONFIGS on Cluster, Topic or Group",
+        handed_on_by="judging",
+        **_FORWARDED,
+    ),
     _row(K.ALTER_REPLICA_LOG_DIRS, (1, 2), "ALTER on Cluster"),
     _row(K.DESCRIBE_LOG_DIRS, (1, 5), "DESCRIBE on Cluster"),
     _row(K.SASL_AUTHENTICATE, (0, 2), (), **_BOTH),
@@ -127,6 +154,7 @@ APIS: tuple[Api, ...] = (
         K.INCREMENTAL_ALTER_CONFIGS,
         (0, 1),
         "ALTER_CONFIGS on Cluster, Topic or Group",
+        handed_on_by="judging",
         **_FORWARDED,
     ),
     _row(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from traceback import format_exc
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from kafkapy.broker.produce.frame_cache import remember
 from kafkapy.broker.quotas.charging import charge
@@ -26,11 +26,7 @@ from kafkapy.protocol.messages import decode_request, encode_response
 from kafkapy.protocol.produce_request import decode_produce_request
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.broker_role import BrokerRole
     from kafkapy.broker.node.node import Node
-
-# What these say of brokers the broker that is asked knows best.
-_JUDGED: Final = (ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
 
 
 def dispatch(
@@ -74,7 +70,9 @@ def dispatch(
         call.body = decode_request(header.api_key, header.api_version, body)
     try:
         if api.is_forwarded and broker is not None and not peer.is_controller_listener:
-            return call, _forward(broker, request, call)
+            if api.handed_on_by is not None:
+                return call, api.hand_on(broker, request, call)
+            return call, broker.link.forward(request, call)
         if node.authorizer is not None:
             check(node, api.permission, call)
         if peer.is_controller_listener:
@@ -89,14 +87,6 @@ def dispatch(
         # only. What a stranger sends must not stop the node (docs/decisions/0004).
         node.journal.error("bug", api=api.key.name, version=call.version, trace=format_exc())
         raise Hangup(f"a bug of kafkapy in {api.key.name}: {bug!r}") from bug
-
-
-def _forward(broker: "BrokerRole", request: memoryview, call: Call[Any]) -> Answer:
-    if call.api_key in _JUDGED:
-        from kafkapy.broker.controller.judging import forward
-
-        return forward(broker, request, call)
-    return broker.link.forward(request, call)
 
 
 def encode(call: Call[Any], answer: Resolved) -> Sequence[Part]:
