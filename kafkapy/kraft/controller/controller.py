@@ -9,17 +9,15 @@ everybody who waits gets NOT_CONTROLLER and the image is dropped.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.jobs import Steps
 from kafkapy.core.seams import Clock, Rng
 from kafkapy.core.time import Instant
-from kafkapy.kraft.controller import sweeps
 from kafkapy.kraft.controller.facts import Fact, KRaftVersionRaised
-from kafkapy.kraft.controller.isr import AlterPartition, AlterPartitionReply
 from kafkapy.kraft.controller.machine import ControllerMachine, Event
+from kafkapy.kraft.controller.parts import parts_of, submit_parts
 from kafkapy.kraft.controller.rules import ConfigRules
 from kafkapy.kraft.controller.state import ControllerSettings, ControllerState
 from kafkapy.kraft.image.image import MetadataImage
@@ -103,32 +101,17 @@ class Controller:
 
     def submit(self, event: Event, then: Then) -> None:
         """`then` gets the machine's reply, or Refused, once it cannot be lost any more."""
+        parts = parts_of(event, self.image)
+        if parts is None:
+            self._submit(event, then)
+        else:
+            submit_parts(*parts, self._submit, self._clock, then)
+
+    def _submit(self, event: Event, then: Then) -> None:
         if self._runtime is None:
             then(Refused(ErrorCode.NOT_CONTROLLER))
-        elif isinstance(event, AlterPartition) and len(event.partitions) > sweeps.SLICE:
-            self._submit_in_slices(event, (), then)
         else:
             self._runtime.submit(event, then)
-
-    def _submit_in_slices(
-        self, left: AlterPartition, done: AlterPartitionReply, then: Then
-    ) -> None:
-        """What is said of one partition stands by itself: others are served in between."""
-        first, rest = left.partitions[: sweeps.SLICE], left.partitions[sweeps.SLICE :]
-
-        def decided(reply: AlterPartitionReply | Refused) -> None:
-            if isinstance(reply, Refused):
-                then(reply)
-            elif rest:
-                more = replace(left, partitions=rest)
-                self._clock.call_soon(lambda: self._submit_in_slices(more, (*done, *reply), then))
-            else:
-                then((*done, *reply))
-
-        if self._runtime is None:
-            then(Refused(ErrorCode.NOT_CONTROLLER))
-        else:
-            self._runtime.submit(replace(left, partitions=first), decided)
 
     @property
     def is_active(self) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller import sweeps
 from kafkapy.kraft.controller.brokers import BrokerDied, UnregisterBroker
+from kafkapy.kraft.controller.elections import ElectLeaders
 from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.kraft.records.metadata import BrokerRegistrationChangeRecord, PartitionChangeRecord
@@ -166,3 +167,28 @@ def test_who_resigns_between_two_slices_says_so() -> None:
     (refused,) = outcomes
     assert isinstance(refused, Refused)
     assert refused.code is ErrorCode.NOT_CONTROLLER
+
+
+def test_leaders_of_many_are_elected_together() -> None:
+    cluster = cluster_of_many()
+    cluster.ask_in_time(cluster.heartbeat(1, wants_fence=True))
+    cluster.unfence(1)
+    topic_id = cluster.image.topics_by_name["t"].id
+    for index in range(COUNT - 1):
+        state = cluster.partition("t", index)
+        isr = ((1, -1), (2, -1), (3, -1))
+        change = NewIsr(topic_id, index, state.leader_epoch, state.partition_epoch, isr)
+        cluster.ask(AlterPartition(2, cluster.image.brokers[2].epoch, (change,)))
+    before = cluster.log.next_offset
+    reply = cluster.ask_in_time(ElectLeaders(None))
+    assert longest_batch(cluster, before) == 2
+    assert [one.leader for one in states(cluster)] == [1] * (COUNT - 1) + [2]
+    codes = {where.partition: verdict and verdict.code for where, verdict in reply.items()}
+    expected = dict.fromkeys(range(COUNT - 1), None)
+    assert codes == {**expected, COUNT - 1: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
+    again = ElectLeaders(tuple(reply))
+    codes = {
+        where.partition: verdict and verdict.code
+        for where, verdict in cluster.ask_in_time(again).items()
+    }
+    assert codes[0] is ErrorCode.ELECTION_NOT_NEEDED
