@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "format": ("kafkapy.cli.format", "make directories ready for a node of a cluster"),
     "cluster": ("kafkapy.cli.cluster", "a cluster of several nodes on this machine"),
     "health": ("kafkapy.cli.health", "ask a node whether it serves"),
+    "doctor": ("kafkapy.cli.doctor", "what is wrong with a cluster or a node, and what to do"),
     "topics": ("kafkapy.cli.topics", "list, describe, create, alter and delete topics"),
     "produce": ("kafkapy.cli.produce", "write lines of standard input to a topic"),
     "consume": ("kafkapy.cli.consume", "print the records of a topic"),
