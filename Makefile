@@ -132,7 +132,11 @@ crash: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.crashes --rounds $(ROUNDS) --seed $(SEED)
 
 # Needs a Docker engine; says so where there is none. Builds the image, which takes minutes.
-containers: $(VENV)/.dev
+$(VENV)/.containers: $(VENV)/.dev
+	$(PIP) -e '.[dev,containers]'
+	@touch $@
+
+containers: $(VENV)/.containers
 	$(BIN)/python -m pytest container_tests --timeout 900
 
 oracle: $(VENV)/.python

@@ -21,7 +21,7 @@ from container_tests.load import Load, leader_of
 
 TOPIC: Final = "load"
 PARTITIONS: Final = 6
-_LASTS_S: Final = 12.0
+_LASTS_S: Final = 20.0
 
 
 class Cluster:
