@@ -10,8 +10,9 @@ whose logs are not what the leader was told of are in `_changed`. It tells the l
 log is, so it leaves at the end of the turn in which that was appended (core/network.py) and never
 before it is written; nor, where the topic wants acknowledged records on the disk (flush.messages),
 before they are there: the leader takes it for an acknowledgement. A partition that has a trouble
-of its own rests for replica.fetch.backoff.ms, the others go on. formats/replication 1 and 4;
-KIP-227, KIP-595.
+of its own rests, shortly at first (its leader may hear of its election later than we do), for
+replica.fetch.backoff.ms in the end; the others go on. formats/replication 1 and 4; KIP-227,
+KIP-595.
 """
 
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.replica_fetch import FetchedRow, ReplicaAnswer, ReplicaRow
 
 _RETRY_MS: Final = 20
+_TOLD_AT: Final = 6  # troubles in a row, more than half a second of them
 _SESSION_IS_GONE: Final = frozenset(
     {
         ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -86,6 +88,7 @@ class ReplicaFetcher:
         # Whose turn it is not: resting after a trouble, waiting for the disk, or finding out where
         # the leader's log is.
         self._resting: set[Key] = set()
+        self._troubles: dict[Key, int] = {}  # how often in a row
         self._changed: set[Key] = set()
         self._gone: set[Key] = set()
         self._session = (0, 0)
@@ -99,6 +102,16 @@ class ReplicaFetcher:
 
     def follow(self, partition: Partition) -> None:
         """Also again, when its leader has another epoch."""
+        self._troubles.pop(_key(partition), None)
+        self._begin(partition)
+
+    def forget(self, partition: Partition) -> None:
+        key = _key(partition)
+        self._troubles.pop(key, None)
+        if self._followed.pop(key, None) is not None:
+            self._leave_out(key)
+
+    def _begin(self, partition: Partition) -> None:
         key = _key(partition)
         self._followed[key] = partition
         self._resting.discard(key)
@@ -109,11 +122,6 @@ class ReplicaFetcher:
         self._gone.discard(key)
         self._changed.add(key)
         self._fetch_soon()
-
-    def forget(self, partition: Partition) -> None:
-        key = _key(partition)
-        if self._followed.pop(key, None) is not None:
-            self._leave_out(key)
 
     def close(self) -> None:
         self._is_closed = True
@@ -238,6 +246,8 @@ class ReplicaFetcher:
         except Corrupt as nonsense:
             self._rest(key, str(nonsense))
             return
+        if self._troubles:
+            self._troubles.pop(key, None)
         throttle, is_too_much = self._node.throttle, False
         if throttle.holds(partition.topic_partition):
             throttle.record(len(row.records or b""))
@@ -327,21 +337,21 @@ class ReplicaFetcher:
         partition = self._followed[key]
         self._leave_out(key)
         self._resting.add(key)
-        clock = self._node.clock
-        clock.call_at(
-            later(clock.now(), self._node.fetch_backoff_ms),
-            lambda: self._go_on(key, partition),
-        )
-        self._node.journal.warning(
-            "partition not fetched",
-            partition=partition.topic_partition,
-            leader=self.leader_id,
-            reason=why,
-        )
+        times = self._troubles[key] = self._troubles.get(key, 0) + 1
+        clock, longest_ms = self._node.clock, self._node.fetch_backoff_ms
+        wait_ms = min(_RETRY_MS << min(times - 1, 10), longest_ms)
+        clock.call_at(later(clock.now(), wait_ms), lambda: self._go_on(key, partition))
+        if times == _TOLD_AT:  # not what an election brings; said once
+            self._node.journal.warning(
+                "partition not fetched",
+                partition=partition.topic_partition,
+                leader=self.leader_id,
+                reason=why,
+            )
 
     def _go_on(self, key: Key, partition: Partition) -> None:
         if self._followed.get(key) is partition and key in self._resting:
-            self.follow(partition)
+            self._begin(partition)
 
     def _leave_out(self, key: Key) -> None:
         """Of the next request, and of the leader's session."""
