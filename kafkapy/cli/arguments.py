@@ -69,6 +69,16 @@ def add_bootstrap_server(parser: argparse.ArgumentParser) -> None:
         help="a broker, or several with commas between, tried in turn "
         f"(default: ${SERVER_VARIABLE}, or {DEFAULT_SERVER})",
     )
+    add_command_config(parser)
+
+
+def add_command_config(parser: argparse.ArgumentParser) -> None:
+    """As whom to ask."""
+    parser.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help="client.properties, as for Kafka's tools: security.protocol, sasl.*, ssl.*",
+    )
 
 
 def asking() -> argparse.ArgumentParser:

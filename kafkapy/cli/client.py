@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from kafkapy.cli.arguments import DEFAULT_SERVER
+from kafkapy.cli.login import chosen
 from kafkapy.cli.main import Failed
 from kafkapy.core.addresses import shown
 from kafkapy.core.errors import Corrupt, ErrorCode
@@ -46,6 +47,11 @@ _NEWEST: Final = {
     ApiKey.DESCRIBE_CLUSTER: 2,
     ApiKey.ADD_RAFT_VOTER: 1,
     ApiKey.REMOVE_RAFT_VOTER: 0,
+    ApiKey.DESCRIBE_ACLS: 3,
+    ApiKey.CREATE_ACLS: 3,
+    ApiKey.DELETE_ACLS: 3,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: 1,
+    ApiKey.ALTER_CLIENT_QUOTAS: 1,
 }
 _LAST_PORT: Final = 65535
 _CLIENT_ID: Final = "kafkapy-cli"
@@ -63,6 +69,7 @@ class Client:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._correlation_id = 0
         try:
+            chosen().log_in(self._ask)
             self._served = self._versions()
         except Failed:
             self._socket.close()
@@ -180,7 +187,12 @@ def _connected(addresses: str, timeout_seconds: float) -> tuple[socket.socket, s
     wanted = [(one.strip(), host_and_port(one.strip())) for one in addresses.split(",")]
     for address, where in wanted:
         try:
-            return socket.create_connection(where, timeout=timeout_seconds), address
+            plain = socket.create_connection(where, timeout=timeout_seconds)
+            try:
+                return chosen().wrap(plain, where[0]), address
+            except OSError:
+                plain.close()
+                raise
         except (OSError, UnicodeError) as failed:
             why = getattr(failed, "strerror", None) or failed
     raise Failed(

@@ -24,6 +24,8 @@ COMMANDS: Final = {
     "consume": ("kafkapy.cli.consume", "print the records of a topic"),
     "groups": ("kafkapy.cli.groups", "list, describe, reset and delete consumer groups"),
     "transactions": ("kafkapy.cli.transactions", "list, describe, find and abort transactions"),
+    "acls": ("kafkapy.cli.acls", "list, add and remove access control entries"),
+    "quotas": ("kafkapy.cli.quotas", "describe and alter what clients may use"),
     "quorum": ("kafkapy.cli.quorum", "who votes on the metadata; voters come and go"),
     "dump-log": ("kafkapy.cli.dump_log", "print what is in the files of a log"),
     "completion": ("kafkapy.cli.completion", "print what teaches a shell to complete all this"),
@@ -50,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # closed by who started us
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as we run
     try:
+        if hasattr(options, "command_config"):
+            importlib.import_module("kafkapy.cli.login").choose(options.command_config)
         code: int = options.run(options)
         sys.stdout.flush()
         return code

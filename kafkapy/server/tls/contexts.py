@@ -120,6 +120,11 @@ class Tls:
                     )
 
 
+def context_of_client(settings: TlsSettings) -> ssl.SSLContext:
+    """For who has no listener, and only connects."""
+    return _client_context(settings)
+
+
 def _server_context(settings: TlsSettings) -> ssl.SSLContext:
     context = _context(ssl.PROTOCOL_TLS_SERVER, settings)
     context.verify_mode = _CLIENT_AUTH[settings.client_auth]

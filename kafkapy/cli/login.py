@@ -1,0 +1,152 @@
+"""How the tools log in: `--command-config FILE`, Kafka's client.properties.
+
+    security.protocol   PLAINTEXT (default), SSL, SASL_PLAINTEXT, SASL_SSL
+    sasl.mechanism      PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER (unsecured)
+    sasl.jaas.config    user and password
+    ssl.*               truststore, keystore, as clients of Apache Kafka have them
+
+A command is one process and one person: what it was given holds for all its connections, those
+to brokers that it hears of later too. Of other settings that such a file may have nothing is said.
+"""
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from kafkapy.broker.config.jaas import BadJaas, parse_jaas
+from kafkapy.broker.config.properties import parse_properties
+from kafkapy.broker.config.security import OAUTHBEARER, PLAIN
+from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.security.mechanism import ClientMechanism, LoginFailed
+from kafkapy.cli.main import Failed
+from kafkapy.core.time import Instant
+from kafkapy.protocol.api_keys import ApiKey
+
+Ask = Callable[[ApiKey, int, dict[str, Any]], Any]
+
+_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
+
+
+class ClientSecurity:
+    """Of one command."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        """Failed if it says what cannot be."""
+        self._given = given
+        self._protocol = given.get("security.protocol", _PROTOCOLS[0]).strip().upper()
+        if self._protocol not in _PROTOCOLS:
+            raise Failed(f"security.protocol={self._protocol}: expected {', '.join(_PROTOCOLS)}")
+        self._tls = self._context() if self._protocol.endswith("SSL") else None
+        if self._uses_sasl:
+            self._mechanism()
+
+    @property
+    def _uses_sasl(self) -> bool:
+        return self._protocol.startswith("SASL")
+
+    def wrap(self, sock: socket.socket, host: str) -> socket.socket:
+        """The connection, behind TLS if that is wanted. OSError if there is no trust."""
+        return sock if self._tls is None else self._tls.wrap_socket(sock, server_hostname=host)
+
+    def log_in(self, ask: Ask) -> None:
+        """Failed if the broker does not let us in."""
+        if not self._uses_sasl:
+            return
+        mechanism = self._mechanism()
+        greeted = ask(ApiKey.SASL_HANDSHAKE, 1, {"mechanism": mechanism.name})
+        if greeted.error_code:
+            raise Failed(f"the broker knows {', '.join(greeted.mechanisms)}, not {mechanism.name}")
+        token = mechanism.first()
+        while True:
+            answer = ask(ApiKey.SASL_AUTHENTICATE, 2, {"auth_bytes": token})
+            if answer.error_code:
+                raise Failed(f"login refused: {answer.error_message}")
+            try:
+                token = mechanism.evaluate(bytes(answer.auth_bytes))
+            except LoginFailed as failed:
+                raise Failed(f"login failed: {failed}") from None
+            if mechanism.is_complete:
+                return
+
+    def _mechanism(self) -> ClientMechanism:
+        name = self._given.get("sasl.mechanism", "GSSAPI").strip()
+        try:
+            options = parse_jaas(self._given.get("sasl.jaas.config", "")).options
+        except BadJaas as bad:
+            raise Failed(f"sasl.jaas.config: {bad}") from None
+        user, password = options.get("username", ""), options.get("password", "")
+        if name == PLAIN:
+            from kafkapy.broker.security.plain import PlainClient
+
+            return PlainClient(user, password)
+        if name == OAUTHBEARER:
+            from kafkapy.broker.security.oauthbearer import OAuthBearerClient
+            from kafkapy.broker.security.unsecured_tokens import unsecured_token
+
+            now = Instant(time.time_ns() // 1_000_000)
+            return OAuthBearerClient(lambda: unsecured_token(options, now))
+        return _scram(name, user, password)
+
+    def _context(self) -> Any:
+        from kafkapy.broker.config.tls import Store, TlsSettings
+        from kafkapy.server.tls.contexts import context_of_client
+
+        given = self._given
+        keys = Store(
+            "ssl.keystore.location",
+            given.get("ssl.keystore.type", "JKS"),
+            given.get("ssl.keystore.location") or None,
+            given.get("ssl.keystore.password"),
+            given.get("ssl.key.password"),
+            given.get("ssl.keystore.key") or None,
+            given.get("ssl.keystore.certificate.chain") or None,
+        )
+        trusted = Store(
+            "ssl.truststore.location",
+            given.get("ssl.truststore.type", "JKS"),
+            given.get("ssl.truststore.location") or None,
+            given.get("ssl.truststore.password"),
+            pem_certificates=given.get("ssl.truststore.certificates") or None,
+        )
+        checks_host = bool(given.get("ssl.endpoint.identification.algorithm", "https").strip())
+        settings = TlsSettings(keys, trusted, "none", _VERSIONS, "", checks_host)
+        try:
+            return context_of_client(settings)
+        except ConfigError as bad:
+            raise Failed(str(bad)) from None
+
+
+def _scram(name: str, user: str, password: str) -> ClientMechanism:
+    from kafkapy.broker.security.scram import ScramClient
+    from kafkapy.protocol.scram import MECHANISMS
+    from kafkapy.server.rng import SystemRng
+
+    if name not in MECHANISMS:
+        raise Failed(
+            f"sasl.mechanism={name}: kafkapy knows {PLAIN}, {OAUTHBEARER}, {', '.join(MECHANISMS)}"
+        )
+    return ScramClient(MECHANISMS[name], user, password, SystemRng())
+
+
+_ANYBODY: Final = ClientSecurity({})
+_chosen = _ANYBODY
+
+
+def chosen() -> ClientSecurity:
+    return _chosen
+
+
+def choose(path: str | None) -> None:
+    """What `--command-config` says, from now on; None: plain and unknown."""
+    global _chosen
+    if path is None:
+        _chosen = _ANYBODY
+        return
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as failed:
+        raise Failed(f"--command-config {path}: {failed}") from None
+    _chosen = ClientSecurity(parse_properties(text))
