@@ -18,8 +18,8 @@ BROKERS_APART = ("broker",) * 3 + ("controller",)
 class Jbod(Kit):
     """A topic of four partitions: two in each directory of each node."""
 
-    def __init__(self, seed: int, roles: Sequence[str] = (COMBINED,) * 3) -> None:
-        super().__init__(seed, roles)
+    def __init__(self, seed: int, roles: Sequence[str] = (COMBINED,) * 3, **settings: str) -> None:
+        super().__init__(seed, roles, **settings)
         self.create("many", partitions=4)
         self.wait(self.says_the_truth)
 
@@ -33,6 +33,18 @@ class Jbod(Kit):
         broker = self.broker(host)
         partition = broker.partitions.get("many", index)
         return None if partition is None else broker.logs.directory_id_of(partition.log)
+
+    def move(self, host: Host, topic: str, path: str) -> None:
+        """The replica of its first partition, to another directory of the same node."""
+        wanted = {"path": path, "topics": [{"name": topic, "partitions": [0]}]}
+        answer = self.client.ask(host.node_id, ApiKey.ALTER_REPLICA_LOG_DIRS, {"dirs": [wanted]})
+        assert answer.results[0].partitions[0].error_code == ErrorCode.NONE
+        self.wait(lambda: path in self.partition(host).log.directory)
+
+    def stop(self, host: Host) -> None:
+        stopped: list[bool] = []
+        host.stop(lambda: stopped.append(True))
+        self.wait(lambda: bool(stopped))
 
     def says_the_truth(self) -> bool:
         return all(
@@ -109,9 +121,7 @@ def test_a_replaced_directory_is_filled_again_before_its_replicas_are_in_sync() 
     kit = Jbod(4)
     host = kit.follower()
     lost = kit.in_spare(host)
-    stopped: list[bool] = []
-    host.stop(lambda: stopped.append(True))
-    kit.wait(lambda: bool(stopped))
+    kit.stop(host)
     kit.wipe(host, SPARE)
     host.start()
     kit.wait(lambda: host.is_serving)
@@ -167,5 +177,31 @@ def test_the_leaders_disks_are_lost_and_nothing_else() -> None:
     old.kill()
     kit.wipe(old)
     old.start()
+    kit.produce_until_acknowledged(b"after")
+    kit.check()
+
+
+def test_one_new_disk_of_two_keeps_a_node_from_leading_what_was_on_it() -> None:
+    """Two in sync are too few, so who stops cleanly may lead again (KIP-966): but not once one
+    of its disks was replaced meanwhile, even where it is the only one there."""
+    kit = Jbod(8, BROKERS_APART, **{"min.insync.replicas": "2"})
+    leader = kit.leader()
+    dead, replaced = (host for host in kit.world.brokers if host is not leader)
+    kit.move(replaced, "t", SPARE)
+    assert kit.produce(b"on all")
+    dead.kill()
+    kit.wait(lambda: dead.node_id not in kit.state().isr)
+    assert kit.produce(b"on two")
+    kit.stop(replaced)
+    kit.stop(leader)
+    assert replaced.node_id in (*kit.state().isr, *kit.state().elr)
+    kit.wipe(replaced, SPARE)
+    replaced.start()
+    kit.wait(lambda: replaced.is_serving)
+    kit.world.run(30_000)
+    assert kit.state().leader != replaced.node_id
+    assert replaced.node_id not in (*kit.state().isr, *kit.state().elr)
+    leader.start()
+    dead.start()
     kit.produce_until_acknowledged(b"after")
     kit.check()
