@@ -1,7 +1,9 @@
 """kafka-python and aiokafka log in and are refused alike on both servers."""
 
 import asyncio
+import gc
 import ssl
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +15,19 @@ from kafka.errors import KafkaError
 from compat_tests.security.servers import MECHANISMS, PASSWORD, USER, WAYS, Secured, Way
 
 # One server of each kind serves them all.
-pytestmark = pytest.mark.xdist_group("secured")
+pytestmark = [
+    pytest.mark.xdist_group("secured"),
+    # Clients that are refused leave their sockets to the collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.usefixtures("collected"),
+]
+
+
+@pytest.fixture
+def collected() -> Iterator[None]:
+    yield
+    gc.collect()
+
 
 SENT = [bytes([n]) * 20_000 for n in range(20)]
 

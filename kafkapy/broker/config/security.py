@@ -9,7 +9,8 @@ at the start what could let nobody in, or anybody.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkapy.broker.config.jaas import (
     OAUTH_MODULE,
@@ -19,6 +20,7 @@ from kafkapy.broker.config.jaas import (
     Jaas,
     parse_jaas,
 )
+from kafkapy.broker.config.key import Value
 from kafkapy.broker.config.listeners import SecurityProtocol
 from kafkapy.broker.config.values import ConfigError
 
@@ -37,6 +39,10 @@ UNSECURED_HANDLER: Final = (
     "org.apache.kafka.common.security.oauthbearer.internals.unsecured."
     "OAuthBearerUnsecuredValidatorCallbackHandler"
 )
+SIGNED_HANDLER: Final = (
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
+)
+_FILE: Final = "file://"
 _JAAS: Final = "sasl.jaas.config"
 _MECHANISMS: Final = "sasl.enabled.mechanisms"
 _HANDLER: Final = "sasl.server.callback.handler.class"
@@ -48,6 +54,17 @@ def speaks_sasl(protocol: SecurityProtocol) -> bool:
 
 def speaks_tls(protocol: SecurityProtocol) -> bool:
     return protocol in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
+
+
+class TokenSettings(NamedTuple):
+    """Of signed tokens."""
+
+    keys_path: str
+    issuer: str | None
+    audiences: tuple[str, ...]
+    clock_skew_seconds: int
+    user_claim: str
+    scope_claim: str
 
 
 class ListenerSecurity:
@@ -78,6 +95,26 @@ class ListenerSecurity:
     def callback_handler(self, mechanism: str) -> str | None:
         found = self._config.listener_value(self.listener, _HANDLER, mechanism)
         return found if isinstance(found, str) and found else None
+
+    @property
+    def tokens(self) -> TokenSettings:
+        url = self._token_value("sasl.oauthbearer.jwks.endpoint.url")
+        audiences = self._token_value("sasl.oauthbearer.expected.audience")
+        issuer = self._token_value("sasl.oauthbearer.expected.issuer")
+        skew = self._token_value("sasl.oauthbearer.clock.skew.seconds")
+        assert isinstance(audiences, tuple), audiences
+        assert isinstance(skew, int), skew
+        return TokenSettings(
+            str(url or "").removeprefix(_FILE),
+            None if issuer is None else str(issuer),
+            audiences,
+            skew,
+            str(self._token_value("sasl.oauthbearer.sub.claim.name")),
+            str(self._token_value("sasl.oauthbearer.scope.claim.name")),
+        )
+
+    def _token_value(self, name: str) -> Value:
+        return self._config.listener_value(self.listener, name, OAUTHBEARER)
 
     def options(self, mechanism: str) -> Mapping[str, str]:
         """Of the mechanism's JAAS line; none if it has no line, or one of another module."""
@@ -150,12 +187,34 @@ def _check_mechanism(security: ListenerSecurity, mechanism: str) -> None:
 
 
 def _check_oauth(security: ListenerSecurity) -> None:
-    if security.callback_handler(OAUTHBEARER) != UNSECURED_HANDLER:
+    handler = security.callback_handler(OAUTHBEARER)
+    if handler == UNSECURED_HANDLER:
+        return
+    prefix = f"listener.name.{security.listener.lower()}.oauthbearer."
+    if handler != SIGNED_HANDLER:
         raise ConfigError(
-            f"listener.name.{security.listener.lower()}.oauthbearer.{_HANDLER}",
-            security.callback_handler(OAUTHBEARER),
-            "kafkapy does not check signatures of tokens yet. To take tokens that nobody signed, "
-            f"which lets anybody be anybody, say {UNSECURED_HANDLER}.",
+            f"{prefix}{_HANDLER}",
+            handler,
+            f"to check tokens against sasl.oauthbearer.jwks.endpoint.url, say {SIGNED_HANDLER}. To "
+            f"take tokens that nobody signed, which lets anybody be anybody, say "
+            f"{UNSECURED_HANDLER}.",
+        )
+    settings = security.tokens
+    if not settings.keys_path.startswith("/"):
+        raise ConfigError(
+            f"{prefix}sasl.oauthbearer.jwks.endpoint.url",
+            settings.keys_path or None,
+            "kafkapy reads the keys from a file: file:///<path>. What fetches them there is yours.",
+        )
+    if not settings.audiences and settings.issuer is None:
+        raise ConfigError(
+            f"{prefix}sasl.oauthbearer.expected.audience",
+            None,
+            "or sasl.oauthbearer.expected.issuer must say which tokens are meant for this cluster.",
+        )
+    if find_spec("cryptography") is None:
+        raise ConfigError(
+            f"{prefix}{_HANDLER}", handler, "to check signatures, install kafkapy[cryptography]."
         )
 
 

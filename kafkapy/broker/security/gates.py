@@ -24,9 +24,11 @@ def gate_of(node: "Node", listener: str) -> Callable[[Peer], Dispatch]:
     if not speaks_sasl(security.protocol):
         shared: Dispatch = partial(dispatch, node)
         return lambda peer: shared
+    from kafkapy.broker.security.mechanisms import ServerMechanisms
     from kafkapy.broker.security.sasl_gate import SaslGate
 
-    return lambda peer: SaslGate(node, security, peer).serve
+    mechanisms = ServerMechanisms(node, security)
+    return lambda peer: SaslGate(node, security, mechanisms, peer).serve
 
 
 def first_frame_bytes(node: "Node", listener: str) -> int:

@@ -22,7 +22,7 @@ from kafkapy.broker.requests.apis import find_api
 from kafkapy.broker.requests.dispatch import dispatch
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields, Hangup, Later, Peer
 from kafkapy.broker.security.mechanism import LoginFailed, ServerMechanism
-from kafkapy.broker.security.mechanisms import server_mechanism
+from kafkapy.broker.security.mechanisms import ServerMechanisms
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.core.time import Instant, later
 from kafkapy.protocol.api_keys import ApiKey
@@ -54,10 +54,13 @@ class State(Enum):
 class SaslGate:
     """`serve` is the connection's dispatch."""
 
-    def __init__(self, node: "Node", security: ListenerSecurity, peer: Peer) -> None:
+    def __init__(
+        self, node: "Node", security: ListenerSecurity, mechanisms: ServerMechanisms, peer: Peer
+    ) -> None:
         self.state = State.INITIAL
         self._node = node
         self._security = security
+        self._mechanisms = mechanisms
         self._peer = peer
         self._mechanism_name = ""
         self._mechanism: ServerMechanism | None = None
@@ -115,10 +118,7 @@ class SaslGate:
         if self._is_again and name != self._mechanism_name:
             self._again_in_vain = f"{name} instead of {self._mechanism_name}"
         self._mechanism_name = name
-        node = self._node
-        self._mechanism = server_mechanism(
-            name, self._security, lambda: node.image, node.clock, node.rng
-        )
+        self._mechanism = self._mechanisms.make(name)
         self._tokens_are_bare = header.api_version == 0
         self._limit_frames()
         self.state = State.LOGIN

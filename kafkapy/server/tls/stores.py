@@ -1,6 +1,6 @@
 """Key stores and trust stores, as files and settings hold them, brought to PEM.
 
-    PEM      as it is                     PKCS12   by `cryptography` (kafkapy[pkcs12])
+    PEM      as it is                     PKCS12   by `cryptography` (kafkapy[cryptography])
     JKS      Java's own; not read: its last Python reader is not maintained. Java writes PKCS12
              under that name since version 9, and that is read.
 
@@ -76,7 +76,7 @@ def _pkcs12(store: Store, data: bytes) -> Pem:
         from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
     except ImportError:
         raise _bad(
-            store, "to read PKCS12, install kafkapy[pkcs12]; PEM needs nothing more."
+            store, "to read PKCS12, install kafkapy[cryptography]; PEM needs nothing more."
         ) from None
     password = None if store.password is None else store.password.encode()
     try:

@@ -6,6 +6,7 @@ from kafkapy.broker.config.jaas import OAUTH_MODULE, PLAIN_MODULE
 from kafkapy.broker.config.security import UNSECURED_HANDLER, ListenerSecurity
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.request import Later, Peer
+from kafkapy.broker.security.mechanisms import ServerMechanisms
 from kafkapy.broker.security.sasl_gate import SaslGate
 from kafkapy.core.seams import Rng
 from kafkapy.kraft.controller.scram import credential_record
@@ -56,7 +57,8 @@ class Client:
         self.world = world
         self.node: Node = node
         self.peer = Peer(LISTENER, "10.1.2.3", line=self)
-        self.gate = SaslGate(node, ListenerSecurity(node.config, LISTENER), self.peer)
+        security = ListenerSecurity(node.config, LISTENER)
+        self.gate = SaslGate(node, security, ServerMechanisms(node, security), self.peer)
         self.closed = False
         self.limits: tuple[int, int] | None = None
         self._correlation_id = 0

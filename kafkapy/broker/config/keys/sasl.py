@@ -222,19 +222,16 @@ class SaslKeys(Section):
         30,
         "How far clocks may be apart.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_expected_audience = strings(
         (),
         "Audiences one of which a token must name.",
         importance=HIGH,
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_expected_issuer = string(
         None,
         "Issuer that a token must name.",
         importance=HIGH,
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_jwks_endpoint_refresh_ms = int64(
         3600000,
@@ -257,7 +254,6 @@ class SaslKeys(Section):
     sasl_oauthbearer_jwks_endpoint_url = string(
         None,
         "Where the provider's keys are.",
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_jwt_retriever_class = java_class(
         "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
@@ -278,13 +274,11 @@ class SaslKeys(Section):
         "scope",
         "Claim that holds a token's scope.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_sub_claim_name = string(
         "sub",
         "Claim that holds a token's subject.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_token_endpoint_url = string(
         None,
