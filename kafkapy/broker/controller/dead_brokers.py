@@ -3,7 +3,7 @@
     a broker's heartbeat connection breaks --+
                                              +--> probe: connect to its listeners
     a node's controller port refuses --------+        all refuse  --> BrokerDied
-                                                      one accepts --> again in a moment, a few times
+    a new controller hears nothing of it ----+        one accepts --> again in a moment, a few times
                                                       no answer   --> the session decides
 
 Only a machine that is there and says that nobody listens counts: who is paused, cut off or without
@@ -34,12 +34,20 @@ class DeadBrokers:
     """Of one controller; it does nothing while another is active."""
 
     def __init__(
-        self, controller: Controller, network: Network, clock: Clock, *, node_id: int
+        self,
+        controller: Controller,
+        network: Network,
+        clock: Clock,
+        *,
+        node_id: int,
+        heartbeat_ms: int,
     ) -> None:
+        """`heartbeat_ms`: so often a broker is to be heard of."""
         self._controller = controller
         self._network = network
         self._clock = clock
         self._node_id = node_id
+        self._heartbeat_ms = heartbeat_ms
         self._heard: dict[Peer, set[int]] = {}
         self._suspected: set[int] = set()
         self._refused_at: dict[int, Instant] = {}
@@ -63,6 +71,15 @@ class DeadBrokers:
         for node_id, when in self._refused_at.items():
             if now - when < RECENT_MS:
                 self._suspect(node_id)
+        # Nobody else's connection to the controller before broke for all to see.
+        self._clock.call_at(later(now, self._heartbeat_ms * 3 // 2), lambda: self._missed(now))
+
+    def _missed(self, since: Instant) -> None:
+        """Whoever lives has said so to the new controller by now."""
+        controller = self._controller
+        for broker_id in list(controller.image.brokers):
+            if controller.is_awaited(broker_id, since):
+                self._suspect(broker_id)
 
     def _closed(self, peer: Peer) -> None:
         for broker_id in self._heard.pop(peer, ()):

@@ -51,7 +51,11 @@ class ControllerRole(Role):
             log=base.quorum,
         )
         self.dead_brokers = DeadBrokers(
-            self.controller, base.network, base.clock, node_id=base.node_id
+            self.controller,
+            base.network,
+            base.clock,
+            node_id=base.node_id,
+            heartbeat_ms=base.config.broker_heartbeat_interval_ms,
         )
         self._local = LocalController(self)
         self.link = ActiveController(self._local, remote)

@@ -39,7 +39,9 @@ class AdminNode:
         self.serves_at_once = True
         self.journal = ToldJournal()
         self.waiting: list[Callable[[], None]] = []
-        self.dead_brokers = DeadBrokers(self.controller, NoNetwork(), self.clock, node_id=1)
+        self.dead_brokers = DeadBrokers(
+            self.controller, NoNetwork(), self.clock, node_id=1, heartbeat_ms=2000
+        )
 
     @property
     def image(self) -> MetadataImage:

@@ -73,6 +73,14 @@ def test_a_broker_that_dies_with_the_active_controller_is_fenced_by_the_next(see
     assert time_until(world, lambda: unfenced(world) == others) < 1500
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_one_that_dies_together_with_a_controller_elsewhere_is_missed_soon(seed: int) -> None:
+    world = serving(seed, ("controller",) * 3 + ("broker",) * 2)
+    world.wait_for_controller().kill()
+    world.hosts[5].kill()
+    assert time_until(world, lambda: unfenced(world) == {4}) < 4500
+
+
 @pytest.mark.parametrize("what", ["pause", "isolate", "crash"])
 def test_one_that_only_cannot_be_heard_keeps_its_session(what: str) -> None:
     world = serving(7)
