@@ -8,12 +8,14 @@ import pytest
 
 from kafkapy.broker.fetch import reading
 from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.replication import serving
 from kafkapy.broker.replication.serving import MOST_SESSIONS_OF_ONE, ReplicaSessions
 from kafkapy.broker.requests.request import Call, Encoded, Later, Peer
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.turn import Turn
+from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
@@ -40,7 +42,7 @@ class Kit:
         self.node: Any = SimpleNamespace(
             clock=self.clock,
             turn=self.turn,
-            partitions=self,
+            partitions=self._all_partitions(),
             config=SimpleNamespace(fetch_max_bytes=1 << 20),
             directory_failed=None,
         )
@@ -52,10 +54,13 @@ class Kit:
         partition.follow_metadata(PartitionState((1, 2), (1, 2), 1, 2, 2, (UUID(int=1),) * 2))
         return partition
 
-    def hosted(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
-        if index >= COUNT:
-            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
-        return self.parts[index]
+    def _all_partitions(self) -> Partitions:
+        """Compiled, a reader takes nothing else for them. The metadata knows of no topic."""
+        nothing: Any = None
+        partitions = Partitions(1, self.clock, MetadataImage, nothing, nothing, nothing, nothing)
+        for index, partition in enumerate(self.parts):
+            partitions._by_id[TOPIC_ID, index] = partition
+        return partitions
 
     def replication(self, index: int) -> FakeReplication:
         found = self.parts[index]._replication
