@@ -98,7 +98,7 @@ REFUSALS: Final = (
     ),
     Refusal(
         ("client.quota.callback.class",),
-        "kafkapy has no quotas yet.",
+        "kafkapy loads no Java classes: whose quota counts is decided as Kafka does by default.",
         "Leave it out.",
     ),
     Refusal(
