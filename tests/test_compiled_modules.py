@@ -24,6 +24,15 @@ def test_no_dataclass_is_compiled(path: str) -> None:
     assert "kafkapy.core.data" not in (_ROOT / path).read_text()
 
 
+@pytest.mark.parametrize("path", _COMPILED)
+def test_no_named_tuple_has_a_bare_memoryview(path: str) -> None:
+    """mypyc looks the name up where it is not: KeyError when the module is imported."""
+    for node in ast.walk(ast.parse((_ROOT / path).read_text())):
+        if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases):
+            fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+            assert "memoryview" not in {ast.unparse(one.annotation) for one in fields}, node.name
+
+
 def test_calls_in_slices_are_found() -> None:
     source = "view[write(view) :]\nview[a:b]\nrows[at()]\nview[: len(view) - size()]"
     assert list(_calls_in_slices(source)) == [1, 4]

@@ -53,7 +53,8 @@ class FetchedRow(NamedTuple):
     high_watermark: int
     log_start: int
     diverging: tuple[int, int] | None
-    records: memoryview
+    # In quotes for mypyc, whose named tuples know no memoryview (KeyError on import).
+    records: "memoryview"
 
 
 class ReplicaAnswer(NamedTuple):
