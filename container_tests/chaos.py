@@ -14,10 +14,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from container_tests.engine import ROOT, Compose, build_image, docker, free_ports, inspect, why_not
 from container_tests.load import Load, leader_of
+from kafkapy.cli.client import Client
+from kafkapy.cli.main import Failed
 
 TOPIC: Final = "load"
 PARTITIONS: Final = 6
@@ -108,6 +111,19 @@ class Cluster:
     def _health(self, node: int) -> str:
         return str(inspect(self.container(node))["State"]["Health"]["Status"])
 
+    def seconds_until_moved(self, victim: int, began: float, give_up_at: float) -> str:
+        """Until the others say that somebody else leads the partition that is watched."""
+        servers = self.servers.split(",")
+        others = ",".join(one for node, one in enumerate(servers, 1) if node != victim)
+        while time.monotonic() < give_up_at:
+            with suppress(Failed), Client(others, 2.0) as client:
+                row = client.metadata([TOPIC]).topics[0].partitions
+                (leader,) = [one.leader_id for one in row if one.partition_index == 0]
+                if leader not in (victim, -1):
+                    return f"{time.monotonic() - began:.2f} s"
+            time.sleep(0.05)
+        return "more than that"
+
     def tool(self, *arguments: str) -> str:
         """`kafkapy` in the first container."""
         servers = "kafka-1:19092,kafka-2:19092,kafka-3:19092"
@@ -176,6 +192,7 @@ def _trouble(cluster: Cluster, load: Load, kind: str) -> None:
     began = time.monotonic()
     before = load.count
     undo = TROUBLE[kind](cluster, victim)
+    moved = cluster.seconds_until_moved(victim, began, began + _LASTS_S)
     time.sleep(max(0.0, _LASTS_S - (time.monotonic() - began)))
     gap = load.longest_gap(began)
     undone = time.monotonic()
@@ -183,7 +200,8 @@ def _trouble(cluster: Cluster, load: Load, kind: str) -> None:
     cluster.wait_until_whole()
     whole = time.monotonic() - undone
     print(
-        f"{kind} (node {victim}): at most {gap:.2f} s without an acknowledgement, "
+        f"{kind} (node {victim}): led by another after {moved}, "
+        f"at most {gap:.2f} s without an acknowledgement, "
         f"{max(load.longest_gap(undone), 0):.2f} s after; whole {whole:.1f} s after; "
         f"{load.count - before} acknowledged meanwhile",
         flush=True,

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 from container_tests.engine import docker, inspect
 
@@ -101,6 +102,23 @@ def test_data_outlives_the_container(run: Run) -> None:
     second = run("--volumes-from", first)
     serving(second)
     assert "kept" in docker("exec", second, "kafkapy", "topics", "list")
+
+
+def test_a_backup_of_a_stopped_nodes_volume_is_restored(run: Run, tmp_path: Path) -> None:
+    """docs/DEPLOY.md: an archive of the directory, unpacked into an empty volume."""
+    first = run()
+    serving(first)
+    docker("exec", first, "sh", "-c", "echo kept | kafkapy produce t")
+    docker("stop", "--time", "25", first)
+    tar = ("-C", "/var/lib/kafka/data", "-czf", "/tmp/b.tgz", ".")
+    packing = run("--user", "0", "--entrypoint", "tar", "--volumes-from", first, then=tar)
+    assert docker("wait", packing) == "0"
+    docker("cp", f"{packing}:/tmp/b.tgz", str(tmp_path))
+    tmp_path.chmod(0o755)
+    unpack = "tar -C /var/lib/kafka/data -xzf /backup/b.tgz && exec kafkapy serve --environment"
+    second = run("--volume", f"{tmp_path}:/backup:ro", then=("sh", "-c", unpack))
+    serving(second)
+    assert docker("exec", second, "kafkapy", "consume", "t", "--max", "1") == "kept"
 
 
 def docker_logs(container: str) -> str:

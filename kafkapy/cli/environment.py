@@ -33,6 +33,19 @@ _ADVERTISED: Final = "PLAINTEXT://localhost:9092"
 _OWN_CONTROLLER: Final = "CONTROLLER://127.0.0.1:9093"
 _HOST: Final = re.compile(r"://(\[[^]]*\]|[^:,]*):")
 
+# Where that image looks for files that KAFKA_SSL_..._FILENAME and ..._CREDENTIALS name: of the
+# latter what stands in them is the password.
+SECRETS: Final = "/etc/kafka/secrets"
+_STORES: Final = {
+    "ssl.keystore.filename": "ssl.keystore.location",
+    "ssl.truststore.filename": "ssl.truststore.location",
+}
+_PASSWORDS: Final = {
+    "ssl.key.credentials": "ssl.key.password",
+    "ssl.keystore.credentials": "ssl.keystore.password",
+    "ssl.truststore.credentials": "ssl.truststore.password",
+}
+
 # Of the image or of a JVM, not of the server.
 _NO_SETTINGS: Final = {
     "KAFKA_VERSION",
@@ -65,6 +78,7 @@ def from_environment(
     mounted: Mapping[str, str],
     alone: Mapping[str, str],
     volume: str = VOLUME,
+    secrets: str = SECRETS,
 ) -> dict[str, str]:
     """What would stand in server.properties. `mounted`: of a file, under the variables.
     `alone`: what a node is that was given no role."""
@@ -72,6 +86,7 @@ def from_environment(
     is_alone = "process.roles" not in settings
     if is_alone:
         settings = {**alone, **settings}
+    _find_secrets(settings, secrets)
     _complete_listeners(settings, is_alone=is_alone)
     if "log.dirs" not in settings and "log.dir" not in settings:
         settings["log.dirs"] = volume
@@ -109,6 +124,17 @@ def _value(text: str) -> str:
     if "\n" in text or "\\" not in text:
         return text
     return parse_properties(f"it={text}")["it"]
+
+
+def _find_secrets(settings: dict[str, str], directory: str) -> None:
+    """OSError if a file is not there."""
+    for given, name in _STORES.items():
+        if given in settings:
+            settings[name] = f"{directory}/{settings.pop(given)}"
+    for given, name in _PASSWORDS.items():
+        if given in settings:
+            with open(f"{directory}/{settings.pop(given)}", encoding="utf-8") as file:
+                settings[name] = file.read().strip()
 
 
 def _complete_listeners(settings: dict[str, str], *, is_alone: bool) -> None:

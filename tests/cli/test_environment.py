@@ -81,6 +81,15 @@ def test_listeners_come_from_what_is_advertised() -> None:
     assert settings["listeners"] == "A://0.0.0.0:19092,B://0.0.0.0:9092"
 
 
+def test_keys_and_their_passwords_are_found_where_the_image_has_them(tmp_path: Path) -> None:
+    (tmp_path / "creds").write_text("secret\n")
+    told = {"KAFKA_SSL_KEYSTORE_FILENAME": "node.p12", "KAFKA_SSL_KEYSTORE_CREDENTIALS": "creds"}
+    settings = from_environment(told, {}, ALONE, secrets=str(tmp_path))
+    assert settings["ssl.keystore.location"] == f"{tmp_path}/node.p12"
+    assert settings["ssl.keystore.password"] == "secret"
+    assert not {"ssl.keystore.filename", "ssl.keystore.credentials"} & set(settings)
+
+
 def test_a_node_without_roles_gets_a_controller_beside_the_listeners_it_is_told() -> None:
     for name in ("KAFKA_LISTENERS", "KAFKA_ADVERTISED_LISTENERS"):
         config = BrokerConfig(from_environment({name: "PLAINTEXT://127.0.0.1:19092"}, {}, ALONE))
