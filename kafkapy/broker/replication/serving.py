@@ -109,7 +109,9 @@ class ReplicaSession:
             for row in rows:
                 is_urgent |= self._hear(call, Wanted(None, topic_id, *row[:6]))
         # What came between its last answer and this, or did not fit, has waited long enough.
-        is_urgent = is_urgent or any(one.has_more for one in self.news)
+        is_urgent = is_urgent or any(
+            one.has_more and not self._must_wait(one.partition) for one in self.news
+        )
         if is_urgent or request.max_wait_ms <= 0:
             return self.answer(call)
         self._parked = _Parked(self._node, self, call)

@@ -48,6 +48,7 @@ class Kit:
         )
         self.peer = Peer("PLAINTEXT", "h")
         self.session = (0, 0)
+        self.throttle = _Throttle()
 
     def _led(self, index: int) -> Partition:
         partition = open_partition(TopicPartition("t", index), clock=self.clock)
@@ -287,3 +288,58 @@ def test_who_is_ready_joins_as_soon_as_the_metadata_has_it_alive(kit: Kit) -> No
     kit.replication(6).dead.clear()
     partition.admit(FOLLOWER)
     assert kit.proposals(6) == [(1, 2)]
+
+
+class _Throttle:
+    """Of partition 0; what counts and whether it is too much is the test's to say."""
+
+    def __init__(self) -> None:
+        self.is_exceeded = True
+        self.counted = 0
+
+    def holds(self, partition: TopicPartition) -> bool:
+        return partition.partition == 0
+
+    def record(self, size: int) -> None:
+        self.counted += size
+
+
+@pytest.fixture
+def throttled(kit: Kit) -> Kit:
+    """The follower lacks a record of partition 0, which is throttled, and is not in sync there."""
+    kit.sessions = ReplicaSessions(SimRng(3), kit.throttle)  # type: ignore[arg-type]  # all that is used of it
+    kit.parts[0].follow_metadata(PartitionState((1, 2), (1,), 1, 2, 3, (UUID(int=1),) * 2))
+    kit.begin()
+    kit.produce(0)
+    return kit
+
+
+def test_what_is_throttled_waits_and_nobody_asks_in_vain(throttled: Kit) -> None:
+    kit = throttled
+    for _ in range(3):
+        later = kit.ask([])
+        assert isinstance(later, Later)
+        kit.produce(0)
+        assert not later.is_resolved
+        assert 0 not in rows(kit.read(kit.wait(later)))
+    assert kit.throttle.counted == 0
+
+
+def test_others_do_not_wait_for_what_is_throttled(throttled: Kit) -> None:
+    later = throttled.ask([])
+    throttled.produce(4)
+    assert later.is_resolved
+    assert [index for index, row in rows(throttled.read(later)).items() if row.records] == [4]
+
+
+def test_once_there_is_room_it_is_told_and_counts(throttled: Kit) -> None:
+    throttled.throttle.is_exceeded = False
+    row = rows(throttled.ask([]))[0]
+    assert throttled.throttle.counted == len(row.records or b"") > 0
+
+
+def test_who_is_in_sync_never_waits(throttled: Kit) -> None:
+    isr = PartitionState((1, 2), (1, 2), 1, 2, 4, (UUID(int=1),) * 2)
+    throttled.parts[0].follow_metadata(isr)
+    assert rows(throttled.ask([]))[0].records
+    assert throttled.throttle.counted
