@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafkapy.cli.main import Failed
+from kafkapy.server.free_ports import free_ports
 
 MADE: Final = "cluster.json"
 _HOST: Final = "127.0.0.1"
@@ -249,7 +250,7 @@ def _planned(brokers: int, controllers: int, base_port: int) -> list[LocalNode]:
     above = base_port + _CONTROLLER_PORTS_FROM
     ports = list(range(base_port, base_port + brokers)) + list(range(above, above + count))
     if not base_port:
-        ports = _free_ports(len(ports))
+        ports = free_ports(len(ports))
     shared = 0 if controllers else min(brokers, _MOST_VOTERS)
     nodes = []
     for number in range(count):
@@ -278,25 +279,6 @@ def _replicated(brokers: int) -> dict[str, str]:
         "share.coordinator.state.topic.replication.factor": replicas,
         "share.coordinator.state.topic.min.isr": in_sync,
     }
-
-
-def _free_ports(count: int) -> list[int]:
-    """Below those that the kernel gives to connections: one of them could take it while its
-    node is down."""
-    import random
-    import socket
-
-    found: list[int] = []
-    for port in random.sample(range(15_000, 32_000), 1000):
-        with socket.socket() as taken:
-            try:
-                taken.bind((_HOST, port))
-            except OSError:
-                continue
-        found.append(port)
-        if len(found) == count:
-            return found
-    raise Failed(f"no {count} free ports")
 
 
 def _new_cluster_id() -> str:

@@ -35,6 +35,7 @@ from kafkapy.broker.requests.request import Peer
 from kafkapy.broker.security.gates import Dispatch, first_frame_bytes, gate_of
 from kafkapy.core.addresses import shown
 from kafkapy.core.errors import DiskFailed
+from kafkapy.core.network import Network
 from kafkapy.core.seams import Callback, Journal
 from kafkapy.core.turn import Turn
 from kafkapy.kraft.storage.adoption import make_directory
@@ -190,7 +191,7 @@ class Shell:
                 journal=self._journal,
                 bound_ports=ports,
                 host=own_name(self._config),
-                network=self._network,
+                network=self._network_of_node(),
                 turn=self._turn,
             )
         except CannotStart:
@@ -199,6 +200,9 @@ class Shell:
         if node.broker is not None:
             node.broker.hang_up = self._hang_up
         return node
+
+    def _network_of_node(self) -> Network:
+        return self._network
 
     def _make_disk(self) -> OwnedDisk:
         return RealDisk(self._threads.run, _room_for_files(self._journal), self._turn)

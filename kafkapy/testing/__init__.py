@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kafkapy.core.errors import ErrorCode as ErrorCode
     from kafkapy.testing.async_broker import AsyncBroker as AsyncBroker
     from kafkapy.testing.broker import Broker as Broker
+    from kafkapy.testing.cluster import Cluster as Cluster
     from kafkapy.testing.faults import Fault as Fault
     from kafkapy.testing.faults import FaultNeverFired as FaultNeverFired
     from kafkapy.testing.groups import Group as Group
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AsyncBroker": "kafkapy.testing.async_broker",
     "Broker": "kafkapy.testing.broker",
+    "Cluster": "kafkapy.testing.cluster",
     "ErrorCode": "kafkapy.core.errors",
     "Fault": "kafkapy.testing.faults",
     "FaultNeverFired": "kafkapy.testing.faults",

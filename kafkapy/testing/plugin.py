@@ -1,6 +1,7 @@
-"""The pytest plugin: fixtures `kafka`, `kafka_async` and `kafka_session`, and the mark `kafka`.
+"""The pytest plugin: fixtures `kafka`, `kafka_async`, `kafka_cluster` and `kafka_session`, and
+the mark `kafka`.
 
-    @pytest.mark.kafka(settings={...}, api_versions="2.8", on_disk=True)
+    @pytest.mark.kafka(settings={...}, api_versions="2.8", on_disk=True, nodes=5)
 
 Loaded in every pytest run where kafkapy is installed, so it imports nothing but pytest:
 the broker's modules are imported when a test first asks for one.
@@ -14,17 +15,19 @@ import pytest
 if TYPE_CHECKING:
     from kafkapy.testing.async_broker import AsyncBroker
     from kafkapy.testing.broker import Broker
+    from kafkapy.testing.cluster import Cluster
 
 _MARK = "kafka"
-_ARGUMENTS = ("settings", "api_versions", "on_disk")
+_ARGUMENTS = ("settings", "api_versions", "on_disk", "nodes")
 _FAILED = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(settings={{}}, api_versions=None, on_disk=False): what the fixtures `kafka` and "
-        "`kafka_async` start: Kafka's settings, the release to pass for, files in tmp_path",
+        f"{_MARK}(settings={{}}, api_versions=None, on_disk=False, nodes=3): what the fixtures "
+        "`kafka`, `kafka_async` and `kafka_cluster` start: Kafka's settings, the release that a "
+        "broker passes for, files in tmp_path, how many nodes a cluster has",
     )
 
 
@@ -59,6 +62,30 @@ def kafka_async(kafka: "Broker") -> "AsyncBroker":
     from kafkapy.testing.async_broker import AsyncBroker
 
     return AsyncBroker.around(kafka)
+
+
+@pytest.fixture
+def kafka_cluster(
+    request: pytest.FixtureRequest, kafka_settings: dict[str, str]
+) -> "Iterator[Cluster]":
+    """Three nodes for each test, to kill, pause and cut off."""
+    from kafkapy.testing.cluster import Cluster
+
+    asked = _marked(request.node)
+    if "api_versions" in asked:
+        raise ValueError("a cluster passes for no other release: its nodes would not, either")
+    cluster = Cluster(
+        asked.get("nodes", 3),
+        {**kafka_settings, **asked.get("settings", {})},
+        directory=request.getfixturevalue("tmp_path") if asked.get("on_disk") else None,
+    )
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.close()
+    for node in cluster.nodes.values():
+        _check_faults(node, request.node)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from kafkapy.testing.memory_disk import MemoryDisk
 from kafkapy.testing.releases import release_named
 from kafkapy.testing.requests import Requests
 from kafkapy.testing.settings import configured
-from kafkapy.testing.shell import Heard
+from kafkapy.testing.shell import Around, Gate, Heard
 from kafkapy.testing.thread import BrokerDied, BrokerThread
 
 T = TypeVar("T")
@@ -80,7 +80,8 @@ class Running:
         self._memory = MemoryDisk() if directory is None else None
         self.disk = DiskSpace(self._memory)
         self._requests = Requests()
-        self._gate = Gatekeeper(self.faults, self._requests, release)
+        self._around: Around | None = None
+        self._gate: Gate = Gatekeeper(self.faults, self._requests, release)
         self._heard = Heard()
         self._thread: BrokerThread | None = None
         self._abandon: weakref.finalize[..., Any] | None = None
@@ -107,7 +108,9 @@ class Running:
             self.stop()
         assert self._thread is None, "the broker runs already"
         config = configured(self._directory, f"{self._host}:{self.port}", self._settings)
-        thread = BrokerThread(config, self._heard, self._gate, self._memory, self.clock.ahead_ms)
+        thread = BrokerThread(
+            config, self._heard, self._gate, self._memory, self.clock.ahead_ms, self._around
+        )
         self._abandon = weakref.finalize(self, thread.abandon)
         try:
             self.port = thread.start()

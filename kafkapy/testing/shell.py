@@ -14,6 +14,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.requests.request import Answer, Call, Peer
 from kafkapy.core.errors import DiskFailed
+from kafkapy.core.network import Network
 from kafkapy.core.seams import Journal
 from kafkapy.server.disk import OwnedDisk
 from kafkapy.server.listener import listen
@@ -23,6 +24,8 @@ from kafkapy.testing.memory_disk import MemoryDisk
 
 Next = Callable[[memoryview, Peer], tuple[Call[Any], Answer]]
 Gate = Callable[["TestShell", memoryview, Peer, Next], tuple[Call[Any], Answer]]
+
+Around = Callable[[Network], Network]
 
 
 class TestShell(Shell):
@@ -38,12 +41,19 @@ class TestShell(Shell):
         gate: Gate,
         clock: AdvancingClock,
         memory: MemoryDisk | None,
+        around: Around | None = None,
     ) -> None:
+        """`around` stands between the node and its network."""
         self._memory = memory
+        self._around = around
         self._gate = gate
         super().__init__(config, journal, sockets, clock)
         self.node.on_fatal = lambda _: _halt()
         self.advance = clock.advance
+
+    def _network_of_node(self) -> Network:
+        network = super()._network_of_node()
+        return network if self._around is None else self._around(network)
 
     def _make_disk(self) -> OwnedDisk:
         if self._memory is None:

@@ -28,7 +28,7 @@ from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback
 from kafkapy.testing.clock import AdvancingClock
 from kafkapy.testing.memory_disk import MemoryDisk
-from kafkapy.testing.shell import Gate, Heard, TestShell, bind
+from kafkapy.testing.shell import Around, Gate, Heard, TestShell, bind
 
 # Far beyond what a start takes on a loaded machine: reached only when something hangs.
 START_SECONDS: Final = 60.0
@@ -53,12 +53,15 @@ class BrokerThread:
         gate: Gate,
         memory: MemoryDisk | None,
         clock_ahead_ms: int = 0,
+        around: Around | None = None,
     ) -> None:
         self._config = config
         self._journal = journal
         self._gate = gate
         self._memory = memory
         self._clock_ahead_ms = clock_ahead_ms
+        self._around = around
+        self._go_on = threading.Event()
         self._ready: Future[int] = Future()
         self._waiting: set[Future[Any]] = set()
         self._lock = threading.Lock()
@@ -90,6 +93,28 @@ class BrokerThread:
         if threading.current_thread() is threading.main_thread():
             self._thread.join(ABANDON_SECONDS)
 
+    def run_soon(self, then: Callback) -> None:
+        """On the broker's loop, if there still is one."""
+        if self._run_soon is not None:
+            with suppress(trio.RunFinishedError):
+                self._run_soon(then)
+
+    def pause(self) -> None:
+        """The loop stands still when this returns, until `resume`: as after SIGSTOP, sockets
+        are there and nobody reads them."""
+        stands = threading.Event()
+        self._go_on.clear()
+
+        def stand() -> None:
+            stands.set()
+            self._go_on.wait()
+
+        self.run_soon(stand)
+        stands.wait(START_SECONDS)
+
+    def resume(self) -> None:
+        self._go_on.set()
+
     @property
     def has_halted(self) -> bool:
         """It ended because its disk is full, as Kafka does."""
@@ -97,9 +122,7 @@ class BrokerThread:
 
     def _tell_to_stop(self, *, kill: bool) -> None:
         self._kill = kill
-        if self._run_soon is not None:
-            with suppress(trio.RunFinishedError):  # it died before
-                self._run_soon(self._stop.set)
+        self.run_soon(self._stop.set)
 
     def call(self, work: Callable[[BrokerRole], T]) -> T:
         """Run `work` on the broker's loop."""
@@ -168,7 +191,9 @@ class BrokerThread:
         sockets = bind(self._config)
         try:
             clock = AdvancingClock(self._clock_ahead_ms)
-            shell = TestShell(self._config, self._journal, sockets, self._gate, clock, self._memory)
+            shell = TestShell(
+                self._config, self._journal, sockets, self._gate, clock, self._memory, self._around
+            )
             try:
                 await self._serve(shell)
             finally:
