@@ -24,21 +24,19 @@ _PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
 _BASE64: Final = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?"
 _RESERVED: Final = rf"(?:m={_VALUE},)?"
 _EXTENSIONS: Final = rf"(?P<extensions>(?:,[A-Za-z]+={_VALUE})*)"
-_CLIENT_FIRST: Final = re.compile(
+_CLIENT_FIRST: Final = (
     rf"(?P<gs2>n,(?:a=(?P<authzid>{_NAME}))?,)"
     rf"(?P<bare>{_RESERVED}n=(?P<name>{_NAME}),r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS})"
 )
-_SERVER_FIRST: Final = re.compile(
+_SERVER_FIRST: Final = (
     rf"{_RESERVED}r=(?P<nonce>{_PRINTABLE}),s=(?P<salt>{_BASE64}),i=(?P<iterations>[0-9]{{1,9}})"
     rf"{_EXTENSIONS}"
 )
-_CLIENT_FINAL: Final = re.compile(
+_CLIENT_FINAL: Final = (
     rf"(?P<bare>c=(?P<channel>{_BASE64}),r=(?P<nonce>{_PRINTABLE}){_EXTENSIONS})"
     rf",p=(?P<proof>{_BASE64})"
 )
-_SERVER_FINAL: Final = re.compile(
-    rf"(?:e=(?P<error>{_VALUE})|v=(?P<signature>{_BASE64})){_EXTENSIONS}"
-)
+_SERVER_FINAL: Final = rf"(?:e=(?P<error>{_VALUE})|v=(?P<signature>{_BASE64})){_EXTENSIONS}"
 
 
 class ScramMechanism(NamedTuple):
@@ -198,10 +196,10 @@ def server_signature(mechanism: ScramMechanism, key: bytes, message: bytes) -> b
     return hmac.digest(key, message, mechanism.digest)
 
 
-def _matched(pattern: re.Pattern[str], data: bytes, what: str) -> re.Match[str]:
+def _matched(pattern: str, data: bytes, what: str) -> re.Match[str]:
     """Nothing of the message is in the error: it may be told to somebody."""
     try:
-        found = pattern.fullmatch(data.decode("ascii"))
+        found = re.fullmatch(pattern, data.decode("ascii"))  # compiled once, by re
     except UnicodeDecodeError:
         found = None
     if found is None:

@@ -26,7 +26,6 @@ import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
-from kafkapy.broker.config.security import speaks_sasl, speaks_tls
 from kafkapy.broker.node.endpoints import ANYWHERE
 from kafkapy.broker.node.identity import CannotStart, is_alone
 from kafkapy.broker.node.node import Node
@@ -260,7 +259,7 @@ class Shell:
                 is_controller=is_controller,
                 max_frame_bytes=first_frame_bytes(self.node, endpoint.name),
                 max_connections=partial(_max_connections, config, endpoint.name),
-                asks_who=speaks_sasl(endpoint.protocol),
+                asks_who=endpoint.protocol.has_sasl,
                 tls=None if self._tls is None else self._tls.of(endpoint.name),
                 door=self.node.door,
             )
@@ -287,7 +286,7 @@ class Shell:
     @property
     def is_secured(self) -> bool:
         protocols = {one.protocol for one, _ in self._sockets}
-        return any(speaks_sasl(one) or speaks_tls(one) for one in protocols)
+        return any(one.has_sasl or one.has_tls for one in protocols)
 
     async def close_idle_connections(self) -> None:
         """connections.max.idle.ms, looked at now and then, for ever."""
@@ -402,7 +401,7 @@ def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
 
 def _tls(config: BrokerConfig, journal: Journal) -> "Tls | None":
     """Nothing of it is imported where nobody speaks it."""
-    if not any(speaks_tls(one) for one in config.listening.protocols.values()):
+    if not any(one.has_tls for one in config.listening.spoken):
         return None
     from kafkapy.server.tls.contexts import Tls
 

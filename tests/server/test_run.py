@@ -6,6 +6,8 @@ import os
 import resource
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
@@ -319,3 +321,17 @@ def test_a_listener_may_have_its_own_bound_of_connections(config: BrokerConfig) 
     config = BrokerConfig({**config.static, "listener.name.plaintext.max.connections": "5"})
     assert run._max_connections(config, "PLAINTEXT") == 5
     assert run._max_connections(config, "CONTROLLER") == config.max_connections
+
+
+def test_a_node_in_plain_text_loads_nothing_of_tls_or_sasl() -> None:
+    """In a process of its own: others have spoken it in this one."""
+    code = (
+        "import sys\n"
+        "from tests.broker.config.kafka import minimal\n"
+        "from kafkapy.server import run\n"
+        "assert run._tls(minimal(), None) is None\n"
+        "print([one for one in sys.modules if one.startswith(('kafkapy.server.tls', "
+        "'kafkapy.broker.config.security', 'kafkapy.broker.security.sasl'))])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"

@@ -17,10 +17,8 @@ from kafkapy.broker.config.listeners import Endpoint, Listeners
 from kafkapy.broker.config.properties import parse_properties
 from kafkapy.broker.config.refusals import refuse_unbuilt
 from kafkapy.broker.config.resolve import Layers
-from kafkapy.broker.config.security import check_secured
 from kafkapy.broker.config.synonyms import LISTENER_PREFIX, broker_synonyms, scale_ms
 from kafkapy.broker.config.table import BrokerKeys, is_known, key_of
-from kafkapy.broker.config.tls import check_tls
 from kafkapy.broker.config.values import ConfigError, parse
 
 Layer = Mapping[str, str]
@@ -47,8 +45,8 @@ class BrokerConfig(BrokerKeys):
         self._settle()
         self.listening: Listeners = Listeners(self)
         check_together(self, self.static)
-        check_secured(self)
-        check_tls(self)
+        if self.listening.is_secured:
+            _check_secured(self)
         if not takes_unbuilt:
             refuse_unbuilt(self, BrokerKeys, self.static)
 
@@ -149,6 +147,15 @@ class BrokerConfig(BrokerKeys):
             raise ConfigError(key.name, None, "it must be set; it has no default.")
         value: Value = key.default
         return value
+
+
+def _check_secured(config: BrokerConfig) -> None:
+    """Imported where it is needed alone: a start in plain text does not pay for it."""
+    from kafkapy.broker.config.security import check_secured
+    from kafkapy.broker.config.tls import check_tls
+
+    check_secured(config)
+    check_tls(config)
 
 
 def _readable(layer: Layer) -> dict[str, str]:

@@ -26,6 +26,14 @@ class SecurityProtocol(IntEnum):
     SASL_PLAINTEXT = 2
     SASL_SSL = 3
 
+    @property
+    def has_tls(self) -> bool:
+        return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
+
+    @property
+    def has_sasl(self) -> bool:
+        return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
+
 
 class Endpoint(NamedTuple):
     """A listener: where it is and what it speaks. An empty host means every interface."""
@@ -74,6 +82,19 @@ class Listeners:
         self.inter_broker_name = self._inter_broker_name(settings)
         self.advertised = self._advertised(settings)
         self._check_roles(settings)
+
+    @property
+    def is_secured(self) -> bool:
+        return self.spoken != {SecurityProtocol.PLAINTEXT}
+
+    @property
+    def spoken(self) -> set[SecurityProtocol]:
+        """By this node's listeners, and by those that it connects to."""
+        names = (*self.controller_names[:1], self.inter_broker_name)
+        return {one.protocol for one in self.all} | {self.protocol_of(name) for name in names}
+
+    def protocol_of(self, name: str) -> SecurityProtocol:
+        return self.protocols.get(name, SecurityProtocol.PLAINTEXT)
 
     def _parsed(self, key: str, texts: Sequence[str]) -> tuple[Endpoint, ...]:
         endpoints = []

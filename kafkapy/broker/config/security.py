@@ -48,14 +48,6 @@ _MECHANISMS: Final = "sasl.enabled.mechanisms"
 _HANDLER: Final = "sasl.server.callback.handler.class"
 
 
-def speaks_sasl(protocol: SecurityProtocol) -> bool:
-    return protocol in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
-
-
-def speaks_tls(protocol: SecurityProtocol) -> bool:
-    return protocol in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
-
-
 class TokenSettings(NamedTuple):
     """Of signed tokens."""
 
@@ -72,7 +64,7 @@ class ListenerSecurity:
 
     def __init__(self, config: "BrokerConfig", listener: str) -> None:
         self.listener = listener
-        self.protocol = config.listening.protocols.get(listener, SecurityProtocol.PLAINTEXT)
+        self.protocol = config.listening.protocol_of(listener)
         self._config = config
 
     @property
@@ -148,12 +140,12 @@ class ListenerSecurity:
 def check_secured(config: "BrokerConfig") -> None:
     """ConfigError for what a secured listener is not told, or told wrongly."""
     for endpoint in config.listening.all:
-        if speaks_sasl(endpoint.protocol):
+        if endpoint.protocol.has_sasl:
             security = ListenerSecurity(config, endpoint.name)
             for mechanism in security.mechanisms:
                 _check_mechanism(security, mechanism)
     for name, protocol, key in _outbound(config):
-        if speaks_sasl(protocol):
+        if protocol.has_sasl:
             login = config.value(key)
             assert isinstance(login, str), (key, login)
             _check_login(ListenerSecurity(config, name), key, login)

@@ -11,7 +11,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from kafkapy.broker.config.listeners import SecurityProtocol
-from kafkapy.broker.config.security import speaks_tls
 from kafkapy.broker.config.values import ConfigError
 from kafkapy.broker.security.principal_mapping import BadRule, PrincipalMapping
 from kafkapy.core.data import dataclass
@@ -111,7 +110,7 @@ def principal_mapping(config: "BrokerConfig", listener: str) -> PrincipalMapping
 def check_tls(config: "BrokerConfig") -> None:
     """ConfigError for a listener with TLS whose settings cannot be, as far as they tell."""
     for endpoint in config.listening.all:
-        if not speaks_tls(endpoint.protocol):
+        if not endpoint.protocol.has_tls:
             continue
         settings = tls_settings(config, endpoint.name)
         principal_mapping(config, endpoint.name)

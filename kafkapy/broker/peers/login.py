@@ -8,7 +8,6 @@ By which mechanism, and as whom, the settings of the listener say (config/securi
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafkapy.broker.config.security import ListenerSecurity, speaks_sasl
 from kafkapy.broker.security.mechanism import ClientMechanism, LoginFailed
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.core.seams import Clock, Rng
@@ -78,12 +77,12 @@ LogIn = Callable[[str, Clock, Rng], Login | None]
 
 
 def login_at(config: "BrokerConfig", listener: str, clock: Clock, rng: Rng) -> Login | None:
-    security = ListenerSecurity(config, listener)
-    if not speaks_sasl(security.protocol):
+    if not config.listening.protocol_of(listener).has_sasl:
         return None
+    from kafkapy.broker.config.security import ListenerSecurity
     from kafkapy.broker.security.mechanisms import client_mechanism
 
     name = config.sasl_mechanism_inter_broker_protocol
     if listener in config.listening.controller_names:
         name = config.sasl_mechanism_controller_protocol
-    return Login(client_mechanism(name, security, clock, rng))
+    return Login(client_mechanism(name, ListenerSecurity(config, listener), clock, rng))

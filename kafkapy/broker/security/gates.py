@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.config.security import ListenerSecurity, speaks_sasl
 from kafkapy.broker.requests.dispatch import dispatch
 from kafkapy.broker.requests.request import Answer, Call, Peer
 
@@ -20,20 +19,22 @@ Dispatch = Callable[[memoryview, Peer], tuple[Call[Any], Answer]]
 
 def gate_of(node: "Node", listener: str) -> Callable[[Peer], Dispatch]:
     """What makes the dispatch of each connection of this listener."""
-    security = ListenerSecurity(node.config, listener)
-    if not speaks_sasl(security.protocol):
+    if not node.config.listening.protocol_of(listener).has_sasl:
         shared: Dispatch = partial(dispatch, node)
         return lambda peer: shared
+    from kafkapy.broker.config.security import ListenerSecurity
     from kafkapy.broker.security.mechanisms import ServerMechanisms
     from kafkapy.broker.security.sasl_gate import SaslGate
 
+    security = ListenerSecurity(node.config, listener)
     mechanisms = ServerMechanisms(node, security)
     return lambda peer: SaslGate(node, security, mechanisms, peer).serve
 
 
 def first_frame_bytes(node: "Node", listener: str) -> int:
     """How long a frame may be before its sender is known."""
-    security = ListenerSecurity(node.config, listener)
-    if speaks_sasl(security.protocol):
-        return security.max_receive_bytes
-    return node.config.socket_request_max_bytes
+    if not node.config.listening.protocol_of(listener).has_sasl:
+        return node.config.socket_request_max_bytes
+    from kafkapy.broker.config.security import ListenerSecurity
+
+    return ListenerSecurity(node.config, listener).max_receive_bytes

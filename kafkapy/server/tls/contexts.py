@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.security import ListenerSecurity, speaks_tls
 from kafkapy.broker.config.tls import Store, TlsSettings, principal_mapping, tls_settings
 from kafkapy.broker.config.values import ConfigError
 from kafkapy.broker.security.principal_mapping import NoRule, subject_of
@@ -95,7 +94,7 @@ class Tls:
         self._listeners = {
             name: ListenerTls(config, name)
             for name in sorted(names)
-            if speaks_tls(ListenerSecurity(config, name).protocol)
+            if config.listening.protocol_of(name).has_tls
         }
         config.when_altered(lambda _: self.refresh())
 
