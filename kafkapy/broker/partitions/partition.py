@@ -17,6 +17,7 @@ from uuid import UUID
 
 from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
 from kafkapy.broker.partitions.acknowledgements import Acknowledge, Acknowledgements
+from kafkapy.broker.partitions.watchers import EndWatcher, Watcher
 from kafkapy.broker.replication.followers import Followers
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
@@ -51,19 +52,6 @@ class HasReplicas(Protocol):
     ) -> None: ...
 
     def withdraw(self, partition: "Partition") -> None: ...
-
-
-class Watcher(Protocol):
-    """Something parked until this partition has more to read. `mark` is its own, one for each
-    partition that it watches."""
-
-    def on_more(self, mark: int, count_bytes: int) -> None: ...
-
-
-class EndWatcher(Watcher, Protocol):
-    """It waits for the log's end, and hears of the other offsets without being woken."""
-
-    def on_offsets(self, mark: int) -> None: ...
 
 
 class Partition:

@@ -17,15 +17,14 @@ from kafkapy.kraft.quorum.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
+    QuorumStopped,
     Request,
     Response,
 )
 from kafkapy.kraft.quorum.quorum import Quorum
 from kafkapy.kraft.quorum.waiting_fetches import Answered, WaitingFetches
 
-
-class QuorumStopped(Exception):
-    """This replica has nothing to say: it has not begun, has ended, or its disk failed."""
+__all__ = ["Answering", "QuorumStopped"]
 
 
 class Answering:

@@ -15,6 +15,10 @@ from kafkapy.kraft.quorum.voters import ReplicaKey, VoterAddress
 NOT_SAID: Final = 2**63 - 1
 
 
+class QuorumStopped(Exception):
+    """This replica has nothing to say: it has not begun, has ended, or its disk failed."""
+
+
 class VoteRequest(NamedTuple):
     """`voter` is whom the sender takes the receiver to be; None before version 1."""
 

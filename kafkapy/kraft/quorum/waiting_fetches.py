@@ -7,9 +7,10 @@ now: a turn's appends are one answer.
 
 from collections.abc import Callable
 
+from kafkapy.core.errors import DiskFailed, Refused
 from kafkapy.core.seams import Clock, Timer
 from kafkapy.core.time import later
-from kafkapy.kraft.quorum.messages import FetchRequest, FetchResponse
+from kafkapy.kraft.quorum.messages import FetchRequest, FetchResponse, QuorumStopped
 
 Answered = Callable[[FetchResponse | Exception], None]
 Judge = Callable[[FetchRequest], FetchResponse]
@@ -68,7 +69,7 @@ class WaitingFetches:
         request = waiting.request
         try:
             answer = self._judge(request)
-        except Exception as refused:
+        except (Refused, QuorumStopped, DiskFailed) as refused:
             self._answer(waiting, refused)
             return True
         if may_wait and not _is_news(request, answer):
