@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     class Needs(HasAuthorizer, HasImage, Protocol): ...
 
 
+def may_replicate(node: "Needs", call: "Call[FetchRequestView]") -> bool:
+    return allows_on_cluster(node, call, Operation.CLUSTER_ACTION)
+
+
 def ask_permission(node: "Needs", call: "Call[FetchRequestView]", fetching: Fetching) -> None:
     """Mark what may not be read. An id that nobody has is no topic: that is what is told."""
     if call.body.replica_id >= 0:
-        may = allows_on_cluster(node, call, Operation.CLUSTER_ACTION)
+        may = may_replicate(node, call)
         for wanted in fetching.wanted.values():
             wanted.is_denied = not may
         return

@@ -13,7 +13,7 @@ of the turn (core/turn.py) in which one of them got more, those that did are rea
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.broker.fetch.nearer_replicas import nearer_replicas
-from kafkapy.broker.fetch.permission import ask_permission
+from kafkapy.broker.fetch.permission import ask_permission, may_replicate
 from kafkapy.broker.fetch.reading import Fetched, read_partition
 from kafkapy.broker.fetch.sessions import Fetching, Key, Wanted
 from kafkapy.broker.partitions.partition import Partition
@@ -39,7 +39,14 @@ _FIRST_WITH_LEADERS: Final = 16
 
 
 def handle(node: "Fetches", call: "Call[FetchRequestView]") -> Answer:
-    if call.body.replica_id >= 0 and call.version >= FIRST_VERSION and call.body.session_epoch >= 0:
+    is_replica = call.body.replica_id >= 0
+    # Who only says that it is one goes on below, and is refused by partition.
+    if (
+        is_replica
+        and call.version >= FIRST_VERSION
+        and call.body.session_epoch >= 0
+        and (node.authorizer is None or may_replicate(node, call))
+    ):
         return node.replica_sessions.fetch(node, call)
     try:
         fetching = node.fetch_sessions.begin(call.body, call.version, call.received)
@@ -49,7 +56,6 @@ def handle(node: "Fetches", call: "Call[FetchRequestView]") -> Answer:
         ask_permission(node, call, fetching)
     fetch = _Fetch(node, call, fetching)
     # Of replicas this says how far they are; when they are read again it is no news.
-    is_replica = call.body.replica_id >= 0
     fetch.read(range(len(fetching.wanted)), heard_at=call.received if is_replica else None)
     if fetch.has_enough or call.body.max_wait_ms <= 0:
         return fetch.answer()

@@ -78,7 +78,7 @@ class ClientQuotas:
         return self._config.quota_window_size_seconds * _SECOND_MS
 
     def _limit(self, kind: str, peer: Peer, client_id: str) -> Limit | None:
-        return self.limits.of_client(kind, peer.principal.partition(":")[2], client_id)
+        return self.limits.of_client(kind, peer.principal, client_id)
 
     def _rate(self, kind: str, limit: Limit, now: Instant) -> Rate:
         key = (kind, limit.shared_by)

@@ -58,15 +58,15 @@ class Limits:
     def has_any_of_clients(self) -> bool:
         return bool(self._of_clients)
 
-    def of_client(self, kind: str, user: str, client_id: str) -> Limit | None:
-        """None: as much as it likes."""
-        key = (kind, user, client_id)
+    def of_client(self, kind: str, principal: str, client_id: str) -> Limit | None:
+        """None: as much as it likes. `principal` with its type, which quotas do not know."""
+        key = (kind, principal, client_id)
         try:
             return self._found[key]
         except KeyError:
             if len(self._found) >= MOST_FOUND:
                 self._found.clear()
-            found = self._found[key] = self._find(kind, user, client_id)
+            found = self._found[key] = self._find(kind, principal.partition(":")[2], client_id)
             return found
 
     def of_address(self, host: str) -> float | None:

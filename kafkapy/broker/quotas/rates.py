@@ -18,13 +18,14 @@ class Rate:
     """Per second, over `samples` windows. The time that is divided by is never less than all
     windows but the running one: one large request in a quiet time is not a high rate."""
 
-    __slots__ = ("_samples", "_seen", "_window_ms")
+    __slots__ = ("_samples", "_seen", "_total", "_window_ms")
 
     def __init__(self, samples: int, window_ms: int) -> None:
         self._samples = samples
         self._window_ms = window_ms
         # [begun, last used, used], the oldest first.
         self._seen: deque[list[float]] = deque()
+        self._total = 0.0
 
     def record(self, used: float, now: Instant) -> None:
         seen = self._seen
@@ -33,6 +34,7 @@ class Rate:
             seen.append([now, now, 0.0])
         seen[-1][1] = now
         seen[-1][2] += used
+        self._total += used
 
     def measure(self, now: Instant) -> tuple[float, float]:
         """Used per second, and the milliseconds it was measured over."""
@@ -43,7 +45,7 @@ class Rate:
         if missing > 0:
             elapsed += missing * self._window_ms
         elapsed = max(elapsed, 1)
-        return sum(one[2] for one in seen) * _SECOND_MS / elapsed, elapsed
+        return self._total * _SECOND_MS / elapsed, elapsed
 
     def wait_ms(self, bound: float, now: Instant) -> int:
         """Until the average is within `bound`, if nothing more is used; 0 if it is."""
@@ -56,8 +58,11 @@ class Rate:
 
     def _forget(self, now: Instant) -> None:
         age = self._samples * self._window_ms
-        while self._seen and now - self._seen[0][1] >= age:
-            self._seen.popleft()
+        seen = self._seen
+        while seen and now - seen[0][1] >= age:
+            self._total -= seen.popleft()[2]
+        if not seen:
+            self._total = 0.0  # what rounding has left over
 
 
 class Bucket:

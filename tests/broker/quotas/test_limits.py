@@ -22,14 +22,14 @@ def test_the_most_that_is_said_of_a_client_counts() -> None:
     quotas: dict[Any, dict[str, float]] = {}
     for bound, (whose, shared_by) in enumerate(STEPS, 1):
         quotas[entity(**whose)] = {PRODUCED: float(bound)}
-        assert Limits(quotas).of_client(PRODUCED, "alice", "app") == Limit(bound, shared_by)
+        assert Limits(quotas).of_client(PRODUCED, "User:alice", "app") == Limit(bound, shared_by)
 
 
 def test_each_kind_of_quota_is_looked_for_by_itself() -> None:
     limits = Limits({entity(user="alice"): {CONSUMED: 5}, entity(client_id=None): {PRODUCED: 7}})
-    assert limits.of_client(PRODUCED, "alice", "app") == Limit(7, ("", "app"))
-    assert limits.of_client(CONSUMED, "alice", "app") == Limit(5, ("alice", ""))
-    assert limits.of_client(CONSUMED, "bob", "app") is None
+    assert limits.of_client(PRODUCED, "User:alice", "app") == Limit(7, ("", "app"))
+    assert limits.of_client(CONSUMED, "User:alice", "app") == Limit(5, ("alice", ""))
+    assert limits.of_client(CONSUMED, "User:bob", "app") is None
     assert limits.has_any_of_clients
 
 
