@@ -1,6 +1,8 @@
 """What may stand in the modules that setup.py compiles (docs/decisions/0006)."""
 
 import ast
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +33,17 @@ def test_no_named_tuple_has_a_bare_memoryview(path: str) -> None:
         if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases):
             fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
             assert "memoryview" not in {ast.unparse(one.annotation) for one in fields}, node.name
+
+
+def test_the_compiler_finds_nothing_wrong_where_no_dependency_is(tmp_path: Path) -> None:
+    """As in an isolated build: it stops at errors in whatever a compiled module imports."""
+    modules = [part for path in _COMPILED for part in ("-m", path[:-3].replace("/", "."))]
+    mypy = [sys.executable, "-m", "mypy", "--no-site-packages", "--cache-dir", str(tmp_path)]
+    done = subprocess.run(
+        [*mypy, "--config-file=", "--ignore-missing-imports", *modules],
+        capture_output=True, text=True, cwd=_ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
 
 
 def test_calls_in_slices_are_found() -> None:

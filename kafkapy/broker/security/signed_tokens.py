@@ -8,7 +8,7 @@ whatever the JWKS says. Needs `cryptography`.
 
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kafkapy.broker.config.security import TokenSettings
 from kafkapy.broker.security.oauthbearer import BadToken, Token
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-    PublicKey = RSAPublicKey | EllipticCurvePublicKey
+    # Said to be one: where kafkapy is compiled these packages are not there to tell.
+    PublicKey: TypeAlias = RSAPublicKey | EllipticCurvePublicKey
 
 _PARTS: Final = 3
 _HASHES: Final = {"256": "SHA256", "384": "SHA384", "512": "SHA512"}
