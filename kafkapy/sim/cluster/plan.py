@@ -20,6 +20,7 @@ _FLUSHES_PERCENT: Final = 50
 
 _SETTINGS: Final = {
     "min.insync.replicas": "2",
+    "replica.lag.time.max.ms": "3000",  # who is cut off for as long is out of the ISR
     "offsets.topic.num.partitions": "2",
     "transaction.state.log.num.partitions": "3",
     "transaction.state.log.min.isr": "2",
@@ -48,6 +49,7 @@ class Plan:
     replication_factor: int = 3
     # Whatever is acknowledged is on the disk of everybody who has it.
     flushes: bool = True
+    more_settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def settings(self) -> dict[str, str]:
@@ -60,7 +62,7 @@ class Plan:
         }
         if self.flushes:
             settings["log.flush.interval.messages"] = "1"
-        return settings
+        return settings | dict(self.more_settings)
 
     def without_trouble(self, name: str) -> "Plan":
         return replace(self, troubles=tuple(one for one in self.troubles if one != name))

@@ -1,5 +1,6 @@
 """What a metadata quorum promises, judged by what its nodes say and hold while they run.
 
+    knows     a node knows who leads an epoch; the leader itself is the first to
     leads     a node says that it is the active controller of an epoch
     applied   a node has made an image of what is committed up to an offset
 
@@ -22,10 +23,13 @@ class QuorumPromises:
         # By offset: who had it first, and what it was.
         self._images: dict[int, tuple[int, bytes]] = {}
 
+    def knows(self, epoch: int, leader_id: int) -> None:
+        before = self.leaders.setdefault(epoch, leader_id)
+        if before != leader_id:
+            raise BrokenPromise(f"both {before} and {leader_id} lead epoch {epoch} of the quorum")
+
     def leads(self, node_id: int, epoch: int, offset: int) -> None:
-        before = self.leaders.setdefault(epoch, node_id)
-        if before != node_id:
-            raise BrokenPromise(f"both {before} and {node_id} lead epoch {epoch} of the quorum")
+        self.knows(epoch, node_id)
         if offset < self.committed_offset:
             raise BrokenPromise(
                 f"{node_id} leads epoch {epoch} from {offset} on, and {self.committed_offset} "

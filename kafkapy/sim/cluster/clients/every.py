@@ -64,7 +64,9 @@ class Clients:
         self._has_transactions = "transactions" in kinds
 
     def begin(self) -> None:
-        """Topics first, then everybody."""
+        """Topics first, then everybody. Controllers alone have no clients."""
+        if not self._world.brokers:
+            return
         self.until_done("operator", self._topics(), SETUP_MS)
         for kind in self._kinds:
             KINDS[kind](self)

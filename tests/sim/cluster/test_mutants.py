@@ -1,0 +1,205 @@
+"""The worlds check themselves: clusters with one lie built in, each of which must be caught.
+
+A mutant replaces one thing in all nodes. Each is hunted with the troubles and clients that bring it
+out, for so many seeds at most; more than were needed when it was written.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from kafkapy.broker.fetch import reading
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.replication import fetcher
+from kafkapy.broker.replication.followers import Followers
+from kafkapy.broker.transactions.marker_writer import MarkerWriter
+from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.controller.partition_change import PartitionChange
+from kafkapy.kraft.image.as_records import records_of
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.log import snapshotting
+from kafkapy.kraft.quorum.prospective import Prospective
+from kafkapy.kraft.quorum.unattached import Unattached
+from kafkapy.kraft.records.metadata import MetadataRecord
+from kafkapy.log.partition_log import PartitionLog
+from kafkapy.runtime.runtime import Runtime
+from kafkapy.sim.cluster.plan import Plan
+from kafkapy.sim.cluster.world import COMBINED
+from kafkapy.sim.runs.cluster import ClusterFailed, run_plan
+
+Mutant = Callable[[pytest.MonkeyPatch], None]
+
+
+# The quorum.
+
+
+def votes_twice(patch: pytest.MonkeyPatch) -> None:
+    """Whoever asks with a log that is long enough has this vote, too."""
+
+    def grants(role: object, candidate: object, *, is_pre_vote: bool, is_up_to_date: bool) -> bool:
+        return is_up_to_date
+
+    for role in (Unattached, Prospective):
+        patch.setattr(role, "grants", grants)
+
+
+def answers_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """Controller and coordinators say what they decided as soon as it is appended."""
+
+    def answer(runtime: Runtime[Any, Any], answers: Any, uncommitted: Any) -> None:
+        for then, reply in answers:
+            then(reply)
+        if uncommitted is not None:
+            runtime._await_commit(uncommitted)
+
+    patch.setattr(Runtime, "_answer", answer)
+
+
+def drops_a_record_of_its_snapshots(patch: pytest.MonkeyPatch) -> None:
+    def all_but_the_last(image: MetadataImage) -> Iterator[MetadataRecord]:
+        yield from list(records_of(image))[:-1]
+
+    patch.setattr(snapshotting, "records_of", all_but_the_last)
+
+
+# Partitions.
+
+
+def acknowledges_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """acks=all is answered when the leader has it."""
+    patch.setattr(Partition, "when_committed", lambda _, __, then: then(ErrorCode.NONE))
+
+
+def counts_itself_alone(patch: pytest.MonkeyPatch) -> None:
+    """The high watermark is the end of the leader's log."""
+    patch.setattr(Followers, "committed_end", lambda _, leader_end, now: leader_end)
+
+
+def cuts_whenever_it_follows(patch: pytest.MonkeyPatch) -> None:
+    """As before KIP-101: who begins to follow cuts to its high watermark first."""
+    follow = fetcher.ReplicaFetcher.follow
+
+    def cut_and_follow(one: fetcher.ReplicaFetcher, partition: Partition) -> None:
+        partition.log.truncate_to(partition.log.high_watermark)
+        follow(one, partition)
+
+    patch.setattr(fetcher.ReplicaFetcher, "follow", cut_and_follow)
+
+
+def compares_no_epochs(patch: pytest.MonkeyPatch) -> None:
+    """A follower's fetch is taken to continue the leader's log, whatever it has."""
+    patch.setattr(reading, "_divergence", lambda *_: None)
+
+
+def elects_anybody(patch: pytest.MonkeyPatch) -> None:
+    """Whoever lives may lead, in sync or not."""
+
+    def elected(change: PartitionChange, replicas: Any, isr: Any, elr: Any) -> tuple[int, bool]:
+        state = change.state
+        if state.leader in isr and change.is_acceptable(state.leader):
+            return state.leader, False
+        living = [one for one in reversed(replicas) if change.is_acceptable(one)]
+        return (living[0] if living else -1), False
+
+    patch.setattr(PartitionChange, "_elected", elected)
+
+
+def believes_its_own_proposals(patch: pytest.MonkeyPatch) -> None:
+    """The smaller ISR counts before the controller has agreed to it, and if it never does."""
+
+    def proposed_alone(followers: Followers) -> frozenset[int]:
+        return frozenset(followers.agreed if followers._proposed is None else followers._proposed)
+
+    def refused(followers: Followers) -> None:
+        if followers._proposed is not None:
+            followers.agreed = tuple(followers._proposed)
+            followers._proposed = None
+
+    patch.setattr(Followers, "counted", property(proposed_alone))
+    patch.setattr(Followers, "refused", refused)
+
+
+def loses_a_marker(patch: pytest.MonkeyPatch) -> None:
+    """One in four is not written, and answered as if it were."""
+    write = MarkerWriter._write_data
+    count = [0]
+
+    def lose(writer: MarkerWriter, marker: Any, partition: Partition, then: Any) -> None:
+        count[0] += 1
+        if count[0] % 4:
+            write(writer, marker, partition, then)
+        else:
+            then(ErrorCode.NONE)
+
+    patch.setattr(MarkerWriter, "_write_data", lose)
+
+
+def serves_what_is_not_committed(patch: pytest.MonkeyPatch) -> None:
+    """Consumers get what the leader has, also of one that does not lead any more."""
+    patch.setattr(PartitionLog, "last_stable_offset", property(lambda log: log.log_end_offset))
+    patch.setattr(PartitionLog, "high_watermark", property(lambda log: log.log_end_offset))
+
+
+ELECTIONS = ("kill-controller", "isolate-controller", "split", "pause", "slow-network", "kill")
+FIVE = ("controller",) * 5
+CHANGES = ("kill-leader", "slow-network", "pause", "break")
+# Several stand at once.
+HASTE = (
+    ("controller.quorum.election.timeout.ms", "200"),
+    ("controller.quorum.fetch.timeout.ms", "400"),
+    ("controller.quorum.election.backoff.max.ms", "100"),
+)
+LEADERS = ("kill-leader", "isolate", "cut-one-way", "split", "pause", "slow-link")
+
+
+class Hunt(NamedTuple):
+    mutant: Mutant
+    troubles: tuple[str, ...]
+    clients: tuple[str, ...]
+    most_seeds: int = 30
+    seconds: int = 20
+    flushes: bool = True
+    pace_ms: int = 2_000
+    roles: tuple[str, ...] = (COMBINED,) * 3
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def plan(self, seed: int) -> Plan:
+        return Plan(
+            seed,
+            self.roles,
+            self.seconds,
+            self.troubles,
+            self.clients,
+            self.pace_ms,
+            flushes=self.flushes,
+            more_settings=self.settings,
+        )
+
+
+RECORDS = ("producers", "readers")
+HUNTS = (
+    Hunt(votes_twice, ELECTIONS, (), 30, 40, True, 800, FIVE, HASTE),
+    Hunt(answers_before_the_commit, ELECTIONS, ("admin", "consumers"), pace_ms=1_000),
+    Hunt(drops_a_record_of_its_snapshots, ("kill", "crash"), ("admin",)),
+    Hunt(acknowledges_before_the_commit, LEADERS, RECORDS),
+    Hunt(counts_itself_alone, LEADERS, RECORDS),
+    Hunt(cuts_whenever_it_follows, CHANGES, RECORDS, flushes=False, pace_ms=300),
+    Hunt(compares_no_epochs, LEADERS, RECORDS),
+    Hunt(elects_anybody, LEADERS, RECORDS),
+    Hunt(believes_its_own_proposals, LEADERS, RECORDS),
+    Hunt(loses_a_marker, ("break",), ("transactions",)),
+    Hunt(serves_what_is_not_committed, LEADERS, ("producers", "plain", "readers", "watchers")),
+)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("hunt", HUNTS, ids=[hunt.mutant.__name__ for hunt in HUNTS])
+def test_a_cluster_with_a_lie_in_it_is_caught(hunt: Hunt, monkeypatch: pytest.MonkeyPatch) -> None:
+    hunt.mutant(monkeypatch)
+    for seed in range(1, hunt.most_seeds + 1):
+        try:
+            run_plan(hunt.plan(seed))
+        except ClusterFailed:
+            return
+    pytest.fail(f"{hunt.most_seeds} runs kept every promise, and nodes {hunt.mutant.__name__}")
