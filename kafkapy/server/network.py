@@ -82,6 +82,11 @@ class SocketNetwork:
             owner, self._reactor, self._max_frame_bytes, forget, context, address.host
         )
 
+    def break_all(self, reason: str) -> None:
+        """What was sent in this turn will not leave: nothing may leave behind it either."""
+        for channel in list(self._channels):
+            channel.break_off(reason)
+
     def close(self) -> None:
         """The loop ends: nobody hears anything any more."""
         for channel in list(self._channels):
@@ -102,6 +107,7 @@ class SocketChannel:
         "_owner",
         "_reactor",
         "_socket",
+        "_untold",
         "is_open",
     )
 
@@ -113,6 +119,7 @@ class SocketChannel:
         forget: Callable[["SocketChannel"], None],
     ) -> None:
         self.is_open = True
+        self._untold: str | None = None  # why it was broken off
         self._owner = owner
         self._reactor = reactor
         self._max_frame_bytes = max_frame_bytes
@@ -260,7 +267,20 @@ class SocketChannel:
             self.close()
             self._owner.on_down(why, reason)
 
+    def break_off(self, reason: str) -> None:
+        """Now; its owner, who may be in the middle of something, hears of it soon."""
+        if self.is_open:
+            self.close()
+            self._untold = reason
+            self._reactor.run_soon(self._tell)
+
+    def _tell(self) -> None:
+        reason, self._untold = self._untold, None
+        if reason is not None:
+            self._owner.on_down(Down.BROKEN, reason)
+
     def close(self) -> None:
+        self._untold = None
         if not self.is_open:
             return
         self.is_open = False

@@ -313,6 +313,7 @@ class Shell:
         count = sum(len(listener.connections) for listener in self.listeners)
         for listener in self.listeners:
             listener.close_connections()
+        self._network.break_all("what a frame spoke of could not be written")
         if count:
             reason = "answers on their way promised what could not be written"
             self._journal.warning("connections closed", count=count, reason=reason)

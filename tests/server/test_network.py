@@ -204,3 +204,27 @@ def test_what_speaks_of_what_could_not_be_written_never_leaves(bench: SocketBenc
     turn.end()
     channel.send((framed(b"next"),))
     bench.run_until(lambda: client.frames == [b"next"])
+
+
+def test_what_is_broken_off_sends_nothing_more_and_says_so_soon(bench: SocketBench) -> None:
+    """A turn whose write failed: its frames are gone, and what came behind them would lie."""
+    echo, client = Echo(), Heard()
+    channel = bench.connect(bench.listen(echo), client)
+    bench.run_until(lambda: client.events == ["up"])
+    bench.sockets.break_all("the write failed")
+    channel.send((framed(b"too late"),))
+    assert client.events == ["up"]
+    bench.run_until(lambda: client.events == ["up", "down"])
+    assert client.down is Down.BROKEN
+    bench.run_until(lambda: "down" in echo.heard[0].events)
+    assert echo.heard[0].frames == []
+
+
+def test_who_closes_what_was_broken_off_hears_nothing(bench: SocketBench) -> None:
+    client = Heard()
+    channel = bench.connect(bench.listen(Echo()), client)
+    bench.run_until(lambda: client.events == ["up"])
+    bench.sockets.break_all("the write failed")
+    channel.close()
+    bench.reactor.round()
+    assert client.events == ["up"]
