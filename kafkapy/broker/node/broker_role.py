@@ -111,6 +111,7 @@ class BrokerRole(Role):
             facts=self._facts,
             image=lambda: self.image,
             partitions=lambda: self.partitions,
+            hurry=self.replica_sessions.hurry,
             disk_failed=self.directory_failed,
         )
         self.partitions = Partitions(

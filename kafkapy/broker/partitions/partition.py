@@ -53,6 +53,8 @@ class HasReplicas(Protocol):
 
     def withdraw(self, partition: "Partition") -> None: ...
 
+    def led_anew(self, partition: "Partition") -> None: ...
+
 
 class Partition:
     """What handlers ask and tell about one partition that lives on this node."""
@@ -172,6 +174,7 @@ class Partition:
                 max_lag_ms=replication.max_lag_ms,
                 is_eligible=replication.is_eligible,
             )
+            replication.led_anew(self)
         else:
             self.followers.settled(self.replicas, self.isr)
             self._admit_any()

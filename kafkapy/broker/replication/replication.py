@@ -15,6 +15,7 @@ from kafkapy.broker.peers.broker_connections import BrokerConnections
 from kafkapy.broker.replication.fetcher import ReplicaFetcher
 from kafkapy.broker.replication.isr_changes import Answered, IsrChanges
 from kafkapy.broker.replication.messages import Limits
+from kafkapy.broker.replication.newly_led import NewlyLed
 from kafkapy.broker.replication.throttle import FOLLOWER, ReplicationThrottle
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE
@@ -55,6 +56,7 @@ class Replication:
         facts: Facts,
         image: Callable[[], MetadataImage],
         partitions: Callable[[], Iterable[Partition]],
+        hurry: Callable[[set[int]], None],
         disk_failed: Callable[[DiskFailed], None],
     ) -> None:
         self.node_id = node_id
@@ -73,6 +75,7 @@ class Replication:
             lambda: config.follower_replication_throttled_rate,
             lambda topic: image().configs(TOPIC_RESOURCE, topic),
         )
+        self._newly_led = NewlyLed(clock, hurry)
         self._changes = IsrChanges(link, clock, facts.isr_changes)
         self._fetchers: dict[int, ReplicaFetcher] = {}
         self._follows: dict[Partition, ReplicaFetcher] = {}
@@ -90,6 +93,7 @@ class Replication:
         if self._timer is not None:
             self._timer.cancel()
         self._changes.close()
+        self._newly_led.close()
         for fetcher in self._fetchers.values():
             fetcher.close()
         self._connections.close()
@@ -153,6 +157,9 @@ class Replication:
             tuple((one, brokers[one].epoch if one in brokers else _UNKNOWN_EPOCH) for one in isr),
         )
         self._changes.propose(change, then)
+
+    def led_anew(self, partition: Partition) -> None:
+        self._newly_led.add(partition)
 
     def withdraw(self, partition: Partition) -> None:
         self._changes.withdraw(partition.topic_id, partition.topic_partition.partition)

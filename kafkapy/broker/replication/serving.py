@@ -292,6 +292,12 @@ class ReplicaSessions:
             session.epoch = 1 if session.epoch == _MAX_EPOCH else session.epoch + 1
         return session.fetch(call)
 
+    def hurry(self, replicas: set[int]) -> None:
+        """Answer what these have parked: there is something new that they may ask for."""
+        for replica in replicas:
+            for session_id in self._of_replica.get(replica, ()):
+                self._sessions[session_id].resolve()
+
     def close(self) -> None:
         for session in self._sessions.values():
             session.close()

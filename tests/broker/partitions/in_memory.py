@@ -51,12 +51,16 @@ class FakeReplication:
         self.dead: set[int] = set()
         self.proposed: list[tuple[tuple[int, ...], ChangeAnswered]] = []
         self.withdrawn = 0
+        self.led: list[Partition] = []
 
     def is_eligible(self, broker_id: int, broker_epoch: int) -> bool:
         return broker_id not in self.dead
 
     def propose(self, partition: Partition, isr: tuple[int, ...], then: ChangeAnswered) -> None:
         self.proposed.append((isr, then))
+
+    def led_anew(self, partition: Partition) -> None:
+        self.led.append(partition)
 
     def withdraw(self, partition: Partition) -> None:
         self.withdrawn += 1
