@@ -108,3 +108,9 @@ class Node:
     def _changed(self, image: MetadataImage, delta: Delta) -> None:
         assert not delta.is_empty
         self.deltas.append(delta)
+
+
+def formatted(*, slow: bool = False) -> World:
+    world = World(slow=slow)
+    world.format()
+    return world
