@@ -12,23 +12,29 @@ from typing import Any, Final
 
 from kafkapy.cli.arguments import Parser
 
-# name -> (module, what it does)
+# name -> (module of this package, what it does)
 COMMANDS: Final = {
-    "serve": ("kafkapy.cli.serve", "run a node"),
-    "format": ("kafkapy.cli.format", "make directories ready for a node of a cluster"),
-    "cluster": ("kafkapy.cli.cluster", "a cluster of several nodes on this machine"),
-    "health": ("kafkapy.cli.health", "ask a node whether it serves"),
-    "doctor": ("kafkapy.cli.doctor", "what is wrong with a cluster or a node, and what to do"),
-    "topics": ("kafkapy.cli.topics", "list, describe, create, alter and delete topics"),
-    "produce": ("kafkapy.cli.produce", "write lines of standard input to a topic"),
-    "consume": ("kafkapy.cli.consume", "print the records of a topic"),
-    "groups": ("kafkapy.cli.groups", "list, describe, reset and delete consumer groups"),
-    "transactions": ("kafkapy.cli.transactions", "list, describe, find and abort transactions"),
-    "acls": ("kafkapy.cli.acls", "list, add and remove access control entries"),
-    "quotas": ("kafkapy.cli.quotas", "describe and alter what clients may use"),
-    "quorum": ("kafkapy.cli.quorum", "who votes on the metadata; voters come and go"),
-    "dump-log": ("kafkapy.cli.dump_log", "print what is in the files of a log"),
-    "completion": ("kafkapy.cli.completion", "print what teaches a shell to complete all this"),
+    "serve": ("node.serve", "run a node"),
+    "format": ("node.format", "make directories ready for a node of a cluster"),
+    "cluster": ("local.cluster", "a cluster of several nodes on this machine"),
+    "health": ("node.health", "ask a node whether it serves"),
+    "doctor": (
+        "checks.doctor",
+        "what is wrong with a cluster or a node, and what to do",
+    ),
+    "topics": ("topics.topics", "list, describe, create, alter and delete topics"),
+    "produce": ("topics.produce", "write lines of standard input to a topic"),
+    "consume": ("topics.consume", "print the records of a topic"),
+    "groups": ("groups.groups", "list, describe, reset and delete consumer groups"),
+    "transactions": (
+        "transactions.transactions",
+        "list, describe, find and abort transactions",
+    ),
+    "acls": ("security.acls", "list, add and remove access control entries"),
+    "quotas": ("security.quotas", "describe and alter what clients may use"),
+    "quorum": ("cluster.quorum", "who votes on the metadata; voters come and go"),
+    "dump-log": ("node.dump_log", "print what is in the files of a log"),
+    "completion": ("completion", "print what teaches a shell to complete all this"),
 }
 
 # What a container runs.
@@ -102,5 +108,5 @@ def command_parser(wanted: Collection[str]) -> argparse.ArgumentParser:
     for name, (module, purpose) in COMMANDS.items():
         sub = commands.add_parser(name, help=purpose, description=purpose)
         if name in wanted:
-            importlib.import_module(module).add_arguments(sub)
+            importlib.import_module(f"kafkapy.cli.{module}").add_arguments(sub)
     return parser

@@ -12,7 +12,7 @@ import pytest
 
 from kafkapy.cli.client import Client
 from kafkapy.cli.main import main
-from kafkapy.cli.produce import _partitions
+from kafkapy.cli.topics.produce import _partitions
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.uuids import uuid_from_text, uuid_to_text
 from kafkapy.testing import Broker
@@ -153,7 +153,7 @@ def test_a_topic_that_is_being_created_is_waited_for(
     )
     answers = iter([unknown] * 60 + [made])
     slept: list[float] = []
-    monkeypatch.setattr("kafkapy.cli.produce.time.sleep", slept.append)
+    monkeypatch.setattr("kafkapy.cli.topics.produce.time.sleep", slept.append)
     client = SimpleNamespace(
         metadata=lambda topics, create: SimpleNamespace(topics=[next(answers)])
     )

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkapy.cli.cluster_state import ClusterState, cluster_state
-from kafkapy.cli.local_cluster import LocalCluster
+from kafkapy.cli.local.cluster_state import ClusterState, cluster_state
+from kafkapy.cli.local.local_cluster import LocalCluster
 from kafkapy.cli.main import Failed
 
 PATIENCE_S = 30.0

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafkapy.broker.config.shared_values import RACK_AWARE_SELECTOR
-from kafkapy.cli.local_cluster import LocalCluster
+from kafkapy.cli.local.local_cluster import LocalCluster
 
 PATIENCE_S = 30.0
 COUNT = 50

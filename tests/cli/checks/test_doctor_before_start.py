@@ -13,7 +13,7 @@ from kafkapy.cli.checks.findings import NAMES, Finding
 from kafkapy.cli.checks.machine import Machine
 from kafkapy.cli.main import main
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 GIGABYTE = 1 << 30
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.cli.environment import (
+from kafkapy.cli.node.environment import (
     COMMON_CLUSTER_ID,
     VOLUME,
     cluster_id_of,

@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple
 from kafkapy.cli.arguments import asking, utf8
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.finding import GROUP, chosen_partitions, coordinator, each_broker
+from kafkapy.cli.groups.reset_plan import Target, add_targets, new_offsets, target_of
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
-from kafkapy.cli.reset_plan import Target, add_targets, new_offsets, target_of
 from kafkapy.core.errors import ErrorCode
 from kafkapy.group.embedded import read_assignment
 from kafkapy.protocol.api_keys import ApiKey

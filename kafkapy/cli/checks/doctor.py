@@ -53,8 +53,8 @@ def _found(options: argparse.Namespace, machine: Machine) -> Iterator[Finding]:
 
         return running(options.server, machine)
     from kafkapy.cli.checks.before_start import before_start
-    from kafkapy.cli.environment import cluster_id_of
-    from kafkapy.cli.serve import configured
+    from kafkapy.cli.node.environment import cluster_id_of
+    from kafkapy.cli.node.serve import configured
 
     try:
         config = configured(options)

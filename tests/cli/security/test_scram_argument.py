@@ -3,7 +3,7 @@ from base64 import b64encode
 import pytest
 
 from kafkapy.cli.main import Failed
-from kafkapy.cli.scram_argument import scram_record
+from kafkapy.cli.security.scram_argument import scram_record
 from kafkapy.protocol import scram
 
 SALT = b"MWx2NHBkbnc0ZndxN25vdGN4bTB5YTF1"

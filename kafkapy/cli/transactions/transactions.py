@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from kafkapy.broker.requests.translations import millis
-from kafkapy.cli import hanging
 from kafkapy.cli.arguments import INT64, INT64_MAX, asking, utf8
 from kafkapy.cli.client import Client, check
 from kafkapy.cli.finding import TRANSACTION, coordinator, each_broker
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
+from kafkapy.cli.transactions import hanging
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 

@@ -13,8 +13,8 @@ from kafkapy.cli.checks import running as module
 from kafkapy.cli.checks.findings import Finding
 from kafkapy.cli.checks.machine import Machine
 from kafkapy.cli.checks.running import running
-from kafkapy.cli.cluster_state import cluster_state
-from kafkapy.cli.local_cluster import LocalCluster
+from kafkapy.cli.local.cluster_state import cluster_state
+from kafkapy.cli.local.local_cluster import LocalCluster
 from kafkapy.cli.main import main
 from kafkapy.testing import Broker
 from kafkapy.testing.memory_disk import MemoryDisk

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from kafkapy.cli.serve import configured
+    from kafkapy.cli.node.serve import configured
 
     config = configured(options)
     done = formatted(options, config)
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 def formatted(options: argparse.Namespace, config: "BrokerConfig") -> "Formatted":
     """The directories of `config`, as the options of this command say."""
-    from kafkapy.cli.scram_argument import scram_record
+    from kafkapy.cli.security.scram_argument import scram_record
     from kafkapy.core.errors import Corrupt, DiskFailed
     from kafkapy.kraft.storage.adoption import DirectoryRefused, make_directory
     from kafkapy.kraft.storage.format import format_directories

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from kafkapy.cli.serve import configured
+    from kafkapy.cli.node.serve import configured
 
     config = configured(options)
     endpoint = _asked(config)

@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from kafkapy.cli.main import main
-from kafkapy.cli.serve import add_arguments, configured
+from kafkapy.cli.node.serve import add_arguments, configured
 
 
 def serve(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
@@ -22,7 +22,7 @@ def serve(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         cwd=cwd,
-        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+        env={"PYTHONPATH": str(Path(__file__).parents[3])},
     )
 
 

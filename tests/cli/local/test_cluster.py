@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafkapy.cli.local_cluster import LocalCluster, LocalNode
+from kafkapy.cli.local.local_cluster import LocalCluster, LocalNode
 from kafkapy.cli.main import main
 
 Capture = pytest.CaptureFixture[str]

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafkapy.cli.arguments import number
-from kafkapy.cli.cluster_state import ClusterState, cluster_state
-from kafkapy.cli.local_cluster import MADE, LocalCluster
+from kafkapy.cli.local.cluster_state import ClusterState, cluster_state
+from kafkapy.cli.local.local_cluster import MADE, LocalCluster
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 

@@ -14,8 +14,8 @@ from typing import Final
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.properties import parse_properties
 from kafkapy.broker.config.values import ConfigError
-from kafkapy.cli.environment import LOG_FORMAT, MOUNTED_CONFIG, cluster_id_of, from_environment
 from kafkapy.cli.main import Failed
+from kafkapy.cli.node.environment import LOG_FORMAT, MOUNTED_CONFIG, cluster_id_of, from_environment
 from kafkapy.core.errors import DiskFailed
 
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         _format_for(config)
         options.json = options.json or os.environ.get(LOG_FORMAT) == "json"
     if options.test_api is not None:
-        from kafkapy.cli.test_api import serve_for_tests
+        from kafkapy.cli.node.test_api import serve_for_tests
 
         return serve_for_tests(options, config)
     # Nothing that a start makes is garbage; `serve` lets the collector in when it is done.
@@ -137,7 +137,7 @@ def _format_for(config: BrokerConfig) -> None:
     another cluster than $CLUSTER_ID is refused."""
     cluster_id = cluster_id_of(os.environ, config.static)
     if cluster_id is not None:
-        from kafkapy.cli import format
+        from kafkapy.cli.node import format
 
         parser = argparse.ArgumentParser()
         format.add_arguments(parser)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kafkapy.cli.client import Client
+from kafkapy.cli.groups.reset_plan import Target, new_offsets, target_of
 from kafkapy.cli.main import Failed, main
-from kafkapy.cli.reset_plan import Target, new_offsets, target_of
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.testing import Broker
 

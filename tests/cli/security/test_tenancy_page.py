@@ -12,7 +12,7 @@ from kafkapy.cli.main import main
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.testing import Broker
 
-PAGE = Path(__file__).parent.parent.parent / "docs/TENANCY.md"
+PAGE = Path(__file__).parents[3] / "docs/TENANCY.md"
 SETTINGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
