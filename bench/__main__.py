@@ -91,7 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", metavar="ROW", help="rows or families")
     parser.add_argument("--rounds", type=int, help="how often each is measured (3; quick: 1)")
     parser.add_argument("--length", type=float, help="share of each load (1; quick: 0.4)")
-    parser.add_argument("--target", action="append", help="only this one (kafkapy, apache, kfake)")
+    parser.add_argument(
+        "--target", action="append", help="only this one (kafkapy, apache, kfake, limit)"
+    )
     parser.add_argument("--revision", help="measure kafkapy as of this commit")
     parser.add_argument("--add", action="store_true", help="add rounds, replace none")
     parser.add_argument("--data", type=Path, help="where data goes (default: a temporary place)")

@@ -13,13 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.row import APACHE, KAFKAPY, KFAKE, Figure, Row
+from bench.row import APACHE, BROKERS, KAFKAPY, KFAKE, LIMIT, Figure, Row
 from bench.rows import FAMILIES
 
 Rows = dict[str, dict[str, Any]]
 
-COLOURS = {KAFKAPY: "#1a6fb0", APACHE: "#d1495b", KFAKE: "#8d96a3"}
-NAMES = {KAFKAPY: "kafkapy", APACHE: "Apache Kafka 4.3.1", KFAKE: "kfake (in memory)"}
+COLOURS = {KAFKAPY: "#1a6fb0", APACHE: "#d1495b", KFAKE: "#8d96a3", LIMIT: "#444444"}
+NAMES = {
+    KAFKAPY: "kafkapy",
+    APACHE: "Apache Kafka 4.3.1",
+    KFAKE: "kfake (in memory)",
+    LIMIT: "the limit (in C, no checks)",
+}
 # In a ratio the colour is that of whom kafkapy is compared with.
 OTHER_COLOURS = {APACHE: "#1a6fb0", KFAKE: "#e08214"}
 # Where the axis of ratios ends.
@@ -203,7 +208,7 @@ def _cost(path: Path, rows: Rows) -> None:
     if not shown:
         return
     figure, axes = plt.subplots(figsize=(9, 1.2 + 0.34 * len(shown)), layout="constrained")
-    for number, target in enumerate((KAFKAPY, APACHE, KFAKE)):
+    for number, target in enumerate(BROKERS):
         for place, row in enumerate(shown):
             rounds = rows[row.id]["rounds"].get(target)
             if rounds:
@@ -227,7 +232,7 @@ def _memory(path: Path, rows: Rows) -> None:
         return
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     for axes, (kind, counts) in zip(panels, kinds.items(), strict=True):
-        for target in (KAFKAPY, APACHE, KFAKE):
+        for target in BROKERS:
             found = {
                 count: _median(rows[f"{kind}-{count}"]["rounds"][target], "resident_mb")
                 for count in counts

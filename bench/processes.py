@@ -1,6 +1,7 @@
 """What the kernel says of a process: processor time, memory now and at its peak."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,16 @@ class Usage(NamedTuple):
     cpu_seconds: float
     resident_mb: float
     peak_mb: float
+
+
+def usage_of(pids: Sequence[int]) -> Usage:
+    """Of the nodes of a server: processor time of all, memory of the largest."""
+    each = [usage(pid) for pid in pids]
+    return Usage(
+        sum(one.cpu_seconds for one in each),
+        max(one.resident_mb for one in each),
+        max(one.peak_mb for one in each),
+    )
 
 
 def usage(pid: int) -> Usage:

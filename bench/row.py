@@ -22,6 +22,11 @@ Figures = dict[str, float]
 KAFKAPY = "kafkapy"
 APACHE = "apache"
 KFAKE = "kfake"
+# What the machine could do: bench/peers/limit.
+LIMIT = "limit"
+BROKERS = (KAFKAPY, APACHE, KFAKE)
+# For rows that only send records: it can't be read from.
+WITH_LIMIT = (*BROKERS, LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,11 @@ class Row:
     title: str
     measure: "Callable[[Run], Figures]"
     figures: tuple[Figure, ...] = (RATE,)
-    targets: tuple[str, ...] = (KAFKAPY, APACHE, KFAKE)
+    targets: tuple[str, ...] = BROKERS
     # Of the server; rows of one family with the same properties share one.
     properties: Mapping[str, str] = field(default_factory=dict)
+    # Of the server: so many, which replicate; `run.topic` spreads leaders over all of them.
+    nodes: int = 1
     # The measurement starts its own servers (`run.start`), for start-up, crashes and memory.
     starts_own: bool = False
     is_quick: bool = False

@@ -12,24 +12,25 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.processes import Usage, forget_peak, machine_cpu_seconds, usage
-from bench.row import Figures
-from bench.servers import Server, Target
+from bench.processes import Usage, forget_peak, machine_cpu_seconds, usage_of
+from bench.row import LIMIT, Figures
+from bench.servers import Server, Target, addresses, pids
 from bench.wire import Wire
 
 
 class Costs:
     """What the broker and the load spent between the ends of a `with run.costs()` block."""
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        forget_peak(pid)
-        self._before = usage(pid)
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._pids = pids
+        for pid in pids:
+            forget_peak(pid)
+        self._before = usage_of(pids)
         self._load_before = _load_seconds()
         self._machine_before = machine_cpu_seconds()
         self._began = time.perf_counter()
@@ -40,7 +41,7 @@ class Costs:
 
     def end(self) -> None:
         self.seconds = time.perf_counter() - self._began
-        self._after = usage(self._pid)
+        self._after = usage_of(self._pids)
         self._load_after = _load_seconds()
         self._machine_after = machine_cpu_seconds()
 
@@ -98,17 +99,19 @@ class Run:
         return int(full * self.length)
 
     @contextmanager
-    def start(self, properties: Mapping[str, str] | None = None) -> Iterator[Server]:
+    def start(
+        self, properties: Mapping[str, str] | None = None, nodes: int = 1
+    ) -> Iterator[Server]:
         """A server of this target with an empty directory, for rows that start their own."""
         directory = self.directory / f"own-{len(self.started)}"
-        server = self.target.make(directory, properties or {})
+        server = self.target.make(directory, properties or {}, nodes)
         self.started.append(server)
         try:
             server.start()
             yield server
         finally:
             server.stop()
-            self._topics.clear()  # gone with its directory
+            self.forget_topics()
 
     def wire(self) -> Wire:
         """A connection to the server that asks anything of Kafka's protocol and waits."""
@@ -117,9 +120,25 @@ class Run:
     def topic(self, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
         """A new topic, whose partitions have their leaders; deleted when the row is done."""
         name = f"bench-{len(self._topics):03}-{time.monotonic_ns():016}"
-        self.wire().create_topic(name, partitions, dict(configs or {}))
+        if self.target.name == LIMIT:
+            return f"{name}-p{partitions}"  # has what it is asked for
+        nodes = len(addresses(self.server))
+        if nodes == 1:
+            self.wire().create_topic(name, partitions, dict(configs or {}))
+        else:
+            with_two = {"min.insync.replicas": "2", **(configs or {})}
+            self.wire().create_replicated(name, partitions, with_two, nodes)
         self._topics.append(name)
         return name
+
+    def leaders(self, partitions: int) -> str:
+        """Who leads each of a topic's partitions: what kload calls bootstrap."""
+        nodes = addresses(self.server)
+        return ",".join(nodes[one % len(nodes)] for one in range(partitions))
+
+    def forget_topics(self) -> None:
+        """They go with their servers."""
+        self._topics.clear()
 
     def warm_memory(self, count_bytes: int) -> None:
         """Have so much memory at hand, for whoever fills it first pays for it.
@@ -137,7 +156,7 @@ class Run:
 
     @contextmanager
     def costs(self) -> Iterator[Costs]:
-        costs = Costs(self.server.pid)
+        costs = Costs(pids(self.server))
         yield costs
         costs.end()
 

@@ -50,7 +50,7 @@ class Plan:
 
 
 def sessions(families: dict[str, list[Row]]) -> list[list[Row]]:
-    """Rows that share a server: those of one family with the same properties."""
+    """Rows that share a server: those of one family with the same nodes and properties."""
     found: list[list[Row]] = []
     for rows in families.values():
         ordered = sorted(rows, key=_session_key)
@@ -78,7 +78,7 @@ def _session(
     sharing = [row for row in rows if not row.starts_own]
     if not sharing:
         return
-    server = target.make(scratch / "shared", sharing[0].properties)
+    server = target.make(scratch / "shared", sharing[0].properties, sharing[0].nodes)
     try:
         try:
             server.start()
@@ -113,8 +113,8 @@ def _tails(servers: Sequence[Server]) -> Iterator[str]:
         yield log_tail(server)
 
 
-def _session_key(row: Row) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(row.properties.items()))
+def _session_key(row: Row) -> tuple[int, tuple[tuple[str, str], ...]]:
+    return row.nodes, tuple(sorted(row.properties.items()))
 
 
 def _short(figures: Figures) -> str:

@@ -1,18 +1,21 @@
-"""The targets: kafkapy as installed, Apache Kafka 4.3.1, and kfake in memory.
+"""The targets: kafkapy as installed, Apache Kafka 4.3.1, kfake in memory, and the limit.
 
-Each is a process of its own on a loopback port, its output in `server.log` beside its data.
+Each is a process of its own on a loopback port, its output in `server.log` beside its data; of
+several nodes, a process each (nodes.py).
 """
 
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from bench import installed
-from bench.row import APACHE, KAFKAPY, KFAKE
+from bench import installed, nodes
+from bench.load import kload
+from bench.nodes import Limit, Nodes
+from bench.row import APACHE, KAFKAPY, KFAKE, LIMIT
 from compat_tests.installation import KAFKA_VERSION, Unavailable, why_not
 from compat_tests.oracle import ApacheKafka
 from compat_tests.processes import Process
@@ -54,7 +57,8 @@ class Server(Protocol):
 class Target:
     name: str
     title: str
-    make: Callable[[Path, Mapping[str, str]], Server]
+    # Where its data goes, its properties, and how many nodes it has.
+    make: Callable[[Path, Mapping[str, str], int], Server]
     # The reason that it cannot be had here, or None.
     why_not: Callable[[], str | None]
 
@@ -97,29 +101,47 @@ class Kfake:
             self._process = None
 
 
+def addresses(server: Server) -> Sequence[str]:
+    """Of each of its nodes."""
+    return server.addresses if isinstance(server, Nodes | Limit) else [server.bootstrap]
+
+
+def pids(server: Server) -> Sequence[int]:
+    return server.pids if isinstance(server, Nodes | Limit) else [server.pid]
+
+
 def log_tail(server: Server, lines: int = 25) -> str:
-    log = server.directory / "server.log"
-    text = log.read_text(errors="replace") if log.exists() else ""
-    return "\n".join(text.splitlines()[-lines:])
+    logs = [server.directory / "server.log", *sorted(server.directory.glob("node-*/server.log"))]
+    there = [log.read_text(errors="replace").splitlines() for log in logs if log.exists()]
+    return "\n".join("\n".join(text[-lines:]) for text in there)
 
 
 def targets(revision: str | None) -> dict[str, Target]:
     """By name, in the order of the table. `revision`: kafkapy of that commit, not as it is."""
 
-    def kafkapy(directory: Path, properties: Mapping[str, str]) -> Server:
+    def kafkapy(directory: Path, properties: Mapping[str, str], count: int) -> Server:
         found = installed.kafkapy(revision)
+        if count > 1:
+            return nodes.of_kafkapy(directory, count, properties, found)
         return Kafkapy(directory, properties, command=found.command, environment=found.environment)
 
-    def apache(directory: Path, properties: Mapping[str, str]) -> Server:
+    def apache(directory: Path, properties: Mapping[str, str], count: int) -> Server:
+        if count > 1:
+            return nodes.of_apache(directory, count, properties, _JVM_OPTIONS)
         return ApacheKafka(directory, properties=properties, heap="1g", jvm_options=_JVM_OPTIONS)
 
-    def kfake(directory: Path, properties: Mapping[str, str]) -> Server:
+    def kfake(directory: Path, properties: Mapping[str, str], count: int) -> Server:
+        assert count == 1, "kfake has no replicas"
         return Kfake(directory)
+
+    def limit(directory: Path, properties: Mapping[str, str], count: int) -> Server:
+        return Limit(directory, count)
 
     rows = (
         Target(KAFKAPY, "kafkapy", kafkapy, lambda: None),
         Target(APACHE, f"Apache Kafka {KAFKA_VERSION}", apache, why_not),
         Target(KFAKE, "kfake (in memory)", kfake, _why_no_kfake),
+        Target(LIMIT, "the limit", limit, kload.why_not),
     )
     return {row.name: row for row in rows}
 

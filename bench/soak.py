@@ -62,7 +62,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.data, prefix="kafkapy-soak-") as scratch:
         revision = described(options.revision)  # as it is now, not in an hour
-        server = targets(options.revision)[KAFKAPY].make(Path(scratch), _PROPERTIES)
+        server = targets(options.revision)[KAFKAPY].make(Path(scratch), _PROPERTIES, 1)
         server.start()
         try:
             given = {"bootstrap": server.bootstrap, "rate": options.rate}

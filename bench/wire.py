@@ -110,6 +110,62 @@ class Wire:
                 raise RuntimeError(f"topic {name}, {count} partitions: error {error}")
         self._wait_for_leaders(name, partitions)
 
+    def create_replicated(
+        self, name: str, partitions: int, configs: Mapping[str, str], nodes: int
+    ) -> None:
+        """A replica of each partition on each of the nodes 1, 2, ...; they lead in turn. It is
+        there when all are in sync."""
+        assignments = [
+            {
+                "partition_index": index,
+                "broker_ids": [(index + place) % nodes + 1 for place in range(nodes)],
+            }
+            for index in range(partitions)
+        ]
+        topic = {
+            "name": name,
+            "num_partitions": -1,
+            "replication_factor": -1,
+            "assignments": assignments,
+            "configs": [{"name": key, "value": value} for key, value in configs.items()],
+        }
+        self._create([topic])
+        self._wait_until_in_sync([name], nodes)
+
+    def create_many(self, name: str, topics: int, partitions: int, a_request: int) -> None:
+        """Topics called NAME with a number in it, each partition on three nodes, until all are
+        in sync."""
+        names = [name.format(number) for number in range(topics)]
+        for at in range(0, topics, a_request):
+            some = names[at : at + a_request]
+            common = {"num_partitions": partitions, "replication_factor": 3}
+            lists: dict[str, list[Any]] = {"assignments": [], "configs": []}
+            self._create([{"name": each, **common, **lists} for each in some])
+        for at in range(0, topics, a_request):
+            self._wait_until_in_sync(names[at : at + a_request], 3)
+
+    def active_controller(self) -> int:
+        asked = {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}
+        answer = self.ask(ApiKey.DESCRIBE_QUORUM, 0, {"topics": [asked]})
+        leader: int = answer.topics[0].partitions[0].leader_id
+        return leader
+
+    def _create(self, topics: Sequence[Mapping[str, Any]]) -> None:
+        body = {"topics": topics, "timeout": 60_000, "validate_only": False}
+        for row in self.ask(ApiKey.CREATE_TOPICS, 5, body).topics:
+            if row.error_code != 0:
+                raise RuntimeError(f"topic {row.name} is not made: error {row.error_code}")
+
+    def _wait_until_in_sync(self, names: Sequence[str], nodes: int) -> None:
+        ends = time.monotonic() + _LEADER_PATIENCE_S
+        asked = {"topics": [{"name": name} for name in names], "allow_auto_topic_creation": False}
+        while not all(
+            _is_in_sync(topic, nodes) for topic in self.ask(ApiKey.METADATA, 5, asked).topics
+        ):
+            if time.monotonic() > ends:
+                raise RuntimeError(f"{names}: not all replicas are in sync")
+            time.sleep(0.05)
+
     def delete_topics(self, names: Sequence[str]) -> None:
         body = {"topic_names": list(names), "timeout": 60_000}
         for row in self.ask(ApiKey.DELETE_TOPICS, 5, body).responses:
@@ -149,3 +205,9 @@ class Wire:
                 raise RuntimeError("the broker closed the connection")
             data += got
         return bytes(data)
+
+
+def _is_in_sync(topic: Any, nodes: int) -> bool:
+    return bool(topic.partitions) and all(
+        one.error_code == 0 and len(one.isr_nodes) == nodes for one in topic.partitions
+    )

@@ -100,6 +100,10 @@ class Cluster:
     def log(self, node_id: int) -> str:
         return (self.home(node_id) / "server.log").read_text(errors="replace")
 
+    @property
+    def running(self) -> list[int]:
+        return list(self._processes)
+
     def pid(self, node_id: int) -> int:
         return self._processes[node_id].pid
 
@@ -177,8 +181,7 @@ class Cluster:
         runtime, *options = java(require(), archive="server", heap=self._heap)
         return [runtime, *options, "kafka.Kafka", str(configuration)]
 
-    @staticmethod
-    def _kafkapy(configuration: Path) -> list[str]:
+    def _kafkapy(self, configuration: Path) -> list[str]:
         return [sys.executable, "-m", "kafkapy", "serve", "--config", str(configuration)]
 
     def _format(self, configuration: Path) -> None:

@@ -3,10 +3,11 @@
  * It knows nothing of Kafka but that a frame begins with its size and that answers come in
  * order. Frames to repeat come in a file, one after the other, made in Python (wire.py).
  *
- *   kload PORT FRAMES CONNECTIONS ERROR_AT RECORDS_A_FRAME closed DEPTH SECONDS WARM_SECONDS
- *   kload PORT FRAMES CONNECTIONS ERROR_AT RECORDS_A_FRAME open RATE SECONDS WARM_SECONDS
+ *   kload PORTS FRAMES CONNECTIONS ERROR_AT RECORDS_A_FRAME closed DEPTH SECONDS WARM_SECONDS
+ *   kload PORTS FRAMES CONNECTIONS ERROR_AT RECORDS_A_FRAME open RATE SECONDS WARM_SECONDS
  *         [FETCHES OFFSET_AT FETCH_BYTES]
  *
+ * PORTS   One, or several with commas between them: connections take them in turn.
  * closed  Each connection keeps DEPTH frames on their way. Latency, if DEPTH is 1: from send
  *         to answer.
  * open    RECORDS arrive at an even RATE, whatever the broker does, and fill frames in turn,
@@ -141,8 +142,16 @@ static void watch(struct connection *c, int writes) {
     c->waits_to_write = writes;
 }
 
-static void connect_to(struct connection *c, int port, uint32_t in_size) {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+/* The port of the connection with this number: `list` is as on the command line. */
+static uint16_t port_of(const char *list, uint32_t number) {
+    uint32_t ports = 1;
+    for (const char *at = list; *at; at++) ports += *at == ',';
+    for (number %= ports; number--;) list = strchr(list, ',') + 1;
+    return (uint16_t)atoi(list);
+}
+
+static void connect_to(struct connection *c, uint16_t port, uint32_t in_size) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int on = 1;
     c->fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -336,7 +345,8 @@ static uint32_t cut(const uint8_t *data, uint32_t size, uint32_t **at, uint32_t 
 
 int main(int argc, char **argv) {
     if (argc != 10 && argc != 13) die("see the top of kload.c for its arguments");
-    int port = atoi(argv[1]), fetches = argc == 13;
+    const char *ports = argv[1];
+    int fetches = argc == 13;
     uint32_t size, fetch_bytes = fetches ? (uint32_t)atoi(argv[12]) : 0;
     frames = read_file(argv[2], &size);
     frame_count = cut(frames, size, &frame_at, &frame_size);
@@ -348,7 +358,8 @@ int main(int argc, char **argv) {
     connections = calloc(producers * 2, sizeof *connections);
     poller = epoll_create1(0);
     prctl(PR_SET_TIMERSLACK, 1);
-    for (uint32_t i = 0; i < producers; i++) connect_to(&connections[i], port, ANSWER_BYTES);
+    for (uint32_t i = 0; i < producers; i++)
+        connect_to(&connections[i], port_of(ports, i), ANSWER_BYTES);
     if (fetches) {
         uint32_t *at, *sizes, fetches_size;
         uint8_t *data = read_file(argv[10], &fetches_size);
@@ -356,7 +367,7 @@ int main(int argc, char **argv) {
         offset_at = (uint32_t)atoi(argv[11]);
         for (uint32_t i = 0; i < producers; i++) {
             struct connection *c = &connections[producers + i];
-            connect_to(c, port, fetch_bytes + 65536);
+            connect_to(c, port_of(ports, i), fetch_bytes + 65536);
             c->is_fetch = 1;
             c->fetch = data + at[i];
             send_fetch(c);

@@ -1,9 +1,13 @@
-"""kload from Python: builds it once, makes the frames that it repeats, reads what it found."""
+"""kload from Python: builds it once, makes the frames that it repeats, reads what it found.
+
+`bootstrap` may be several addresses with commas between them: connections take them in turn.
+"""
 
 import functools
 import hashlib
 import json
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -84,6 +88,11 @@ def why_not() -> str | None:
     return None if shutil.which("cc") is not None else "no C compiler (cc) on the PATH"
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def _run(
     bootstrap: str,
     frames: Frames,
@@ -94,7 +103,8 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="kafkapy-kload-") as scratch:
         requests = Path(scratch) / "requests"
         requests.write_bytes(b"".join(frames.requests))
-        command = [_program(), bootstrap.rpartition(":")[2], str(requests), str(connections)]
+        ports = ",".join(each.rpartition(":")[2] for each in bootstrap.split(","))
+        command = [program(_SOURCE), ports, str(requests), str(connections)]
         command += [str(frames.error_at), str(frames.records), *times]
         if fetches:
             reads = Path(scratch) / "fetches"
@@ -112,17 +122,18 @@ def _run(
 
 
 @functools.cache
-def _program() -> str:
+def program(source: Path) -> str:
+    """A C program of one file, built if it has changed."""
     if (reason := why_not()) is not None:
         raise Unavailable(reason)
-    digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
-    program = cache() / "programs" / f"kload-{digest}"
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    program = cache() / "programs" / f"{source.stem}-{digest}"
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
         built = program.with_suffix(".new")
-        command = ["cc", "-O2", "-o", str(built), str(_SOURCE)]
+        command = ["cc", "-O2", "-o", str(built), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         if done.returncode != 0:
-            raise Unavailable(f"kload cannot be built: {done.stderr[-300:]}")
+            raise Unavailable(f"{source.stem} cannot be built: {done.stderr[-300:]}")
         built.rename(program)
     return str(program)

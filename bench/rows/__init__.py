@@ -2,6 +2,7 @@
 
 from bench.row import Row
 from bench.rows import (
+    cluster,
     durability,
     groups,
     java,
@@ -27,4 +28,5 @@ FAMILIES: dict[str, tuple[Row, ...]] = {
     "testkit": testkit.ROWS,
     "scale": scale.ROWS,
     "durability": durability.ROWS,
+    "cluster": cluster.ROWS,
 }

@@ -10,7 +10,7 @@ import itertools
 from dataclasses import dataclass
 
 from bench.load import kload
-from bench.row import PERCENTILES, Figures, Row
+from bench.row import PERCENTILES, WITH_LIMIT, Figures, Row
 from bench.run import Run
 
 # A JVM needs a while until it is as fast as it gets; a quick run has less than a row's length.
@@ -53,13 +53,27 @@ class AtRate:
 
 
 ROWS = (
-    Row("ack-1k", "acknowledgement at 1,000/s", AtRate(1000, 1), PERCENTILES, is_quick=True),
-    Row("ack-10k", "acknowledgement at 10,000/s, one record each", AtRate(10_000, 8), PERCENTILES),
+    Row(
+        "ack-1k",
+        "acknowledgement at 1,000/s",
+        AtRate(1000, 1),
+        PERCENTILES,
+        WITH_LIMIT,
+        is_quick=True,
+    ),
+    Row(
+        "ack-10k",
+        "acknowledgement at 10,000/s, one record each",
+        AtRate(10_000, 8),
+        PERCENTILES,
+        WITH_LIMIT,
+    ),
     Row(
         "ack-67k",
         "acknowledgement at 67,000/s, 16 KiB batches",
         AtRate(67_000, 8, 15),
         PERCENTILES,
+        WITH_LIMIT,
         is_quick=True,
     ),
     Row("e2e-1k", "end to end at 1,000/s", AtRate(1000, 1, kind="e2e"), PERCENTILES),

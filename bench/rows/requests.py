@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bench.load import kload
-from bench.row import APACHE, KAFKAPY, P50, P99, REQUESTS, Figures, Row
+from bench.row import APACHE, KAFKAPY, P50, P99, REQUESTS, WITH_LIMIT, Figures, Row
 from bench.run import Run
 
 _RECORD_BYTES = 100
@@ -38,20 +38,28 @@ class OneRecord:
 _FIGURES = (REQUESTS, P99)
 
 ROWS = (
-    Row("one-1", "one record a request, 1 connection", OneRecord(1), (REQUESTS, P50, P99)),
+    Row(
+        "one-1",
+        "one record a request, 1 connection",
+        OneRecord(1),
+        (REQUESTS, P50, P99),
+        WITH_LIMIT,
+    ),
     Row(
         "one-32",
         "one record a request, 32 connections",
         OneRecord(32),
         _FIGURES,
+        WITH_LIMIT,
         is_quick=True,
     ),
-    Row("one-500", "one record a request, 500 connections", OneRecord(500), _FIGURES),
+    Row("one-500", "one record a request, 500 connections", OneRecord(500), _FIGURES, WITH_LIMIT),
     Row(
         "one-32-deep",
         "one record a request, 32 connections with 5 on their way",
         OneRecord(32, depth=5),
         (REQUESTS,),
+        WITH_LIMIT,
     ),
     Row(
         "fsync-32",

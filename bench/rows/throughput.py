@@ -6,7 +6,7 @@ acks=1: the size of records and batches, partitions, acks, codec.
 
 from dataclasses import dataclass
 
-from bench.row import Figures, Row
+from bench.row import WITH_LIMIT, Figures, Row
 from bench.run import Run
 
 
@@ -65,15 +65,48 @@ _KIB = Produce(1_500_000)
 _SMALL = Produce(600_000, batch_bytes=16_384, acks=-1, linger_ms=5)
 
 ROWS = (
-    Row("1k-1m", "1 KiB records, 1 MB batches, acks=1", _KIB, is_quick=True),
-    Row("1k-16k-all", "1 KiB records, 16 KiB batches, acks=all", _SMALL, is_quick=True),
-    Row("100b-1m", "100 B records, 1 MB batches, acks=1", Produce(6_000_000, 100)),
-    Row("10k-1m", "10 KiB records, 1 MB batches, acks=1", Produce(200_000, 10_240)),
-    Row("1k-1m-all", "1 KiB records, 1 MB batches, acks=all", Produce(1_500_000, acks=-1)),
-    Row("1k-10p", "1 KiB records, 10 partitions, acks=1", Produce(1_500_000, partitions=10)),
-    Row("1k-100p", "1 KiB records, 100 partitions, acks=1", Produce(1_500_000, partitions=100)),
-    Row("1k-lz4", "1 KiB records, lz4", Produce(1_500_000, compression="lz4")),
-    Row("1k-zstd", "1 KiB records, zstd", Produce(1_500_000, compression="zstd")),
+    Row("1k-1m", "1 KiB records, 1 MB batches, acks=1", _KIB, targets=WITH_LIMIT, is_quick=True),
+    Row(
+        "1k-16k-all",
+        "1 KiB records, 16 KiB batches, acks=all",
+        _SMALL,
+        targets=WITH_LIMIT,
+        is_quick=True,
+    ),
+    Row(
+        "100b-1m",
+        "100 B records, 1 MB batches, acks=1",
+        Produce(6_000_000, 100),
+        targets=WITH_LIMIT,
+    ),
+    Row(
+        "10k-1m",
+        "10 KiB records, 1 MB batches, acks=1",
+        Produce(200_000, 10_240),
+        targets=WITH_LIMIT,
+    ),
+    Row(
+        "1k-1m-all",
+        "1 KiB records, 1 MB batches, acks=all",
+        Produce(1_500_000, acks=-1),
+        targets=WITH_LIMIT,
+    ),
+    Row(
+        "1k-10p",
+        "1 KiB records, 10 partitions, acks=1",
+        Produce(1_500_000, partitions=10),
+        targets=WITH_LIMIT,
+    ),
+    Row(
+        "1k-100p",
+        "1 KiB records, 100 partitions, acks=1",
+        Produce(1_500_000, partitions=100),
+        targets=WITH_LIMIT,
+    ),
+    Row("1k-lz4", "1 KiB records, lz4", Produce(1_500_000, compression="lz4"), targets=WITH_LIMIT),
+    Row(
+        "1k-zstd", "1 KiB records, zstd", Produce(1_500_000, compression="zstd"), targets=WITH_LIMIT
+    ),
     Row("consume-1k", "consume 1 KiB records", Consume(_KIB), is_quick=True),
     Row("consume-1k-16k", "consume 1 KiB records in 16 KiB batches", Consume(_SMALL)),
     Row("consume-100b", "consume 100 B records", Consume(Produce(6_000_000, 100))),
