@@ -47,6 +47,7 @@ def requests(side: Side, names: Names) -> Iterator[Asked]:
     yield from _of_transactions(names)
     yield from _of_settings(names)
     yield from _of_the_cluster(names)
+    yield from _of_tokens()
     yield from _of_creation(names)
     yield from _of_deletion(side, names)
 
@@ -253,6 +254,20 @@ def _of_the_cluster(names: Names) -> Iterator[Asked]:
     acl |= {"principal": f"User:{names.base}", "host": "*", "operation": 3, "permission_type": 3}
     yield Asked("of nobody", K.CREATE_ACLS, {"creations": [acl]})
     yield Asked("anything", K.API_VERSIONS, {"client_software_name": "a"})
+
+
+def _of_tokens() -> Iterator[Asked]:
+    """Nobody has shown who it is here: that comes before any permission."""
+    for version in (1, 2, 3):
+        owner = {"owner_principal_type": "User", "owner_principal_name": "somebody"}
+        body = {**owner, "renewers": [], "max_lifetime": -1}
+        yield Asked("a token", K.CREATE_DELEGATION_TOKEN, body, version)
+        yield Asked("all", K.DESCRIBE_DELEGATION_TOKEN, {"owners": None}, version)
+    for version in (1, 2):
+        shown = {"hmac": b"no token's"}
+        yield Asked("unknown", K.RENEW_DELEGATION_TOKEN, {**shown, "renew_period": -1}, version)
+        body = {**shown, "expiry_time_period": -1}
+        yield Asked("unknown", K.EXPIRE_DELEGATION_TOKEN, body, version)
 
 
 def _of_creation(names: Names) -> Iterator[Asked]:

@@ -90,8 +90,11 @@ WAYS: Final = (
 )
 
 
-def jaas(mechanism: str, user: str = USER, password: str = PASSWORD) -> str:
-    return f'{_MODULES[mechanism]} required username="{user}" password="{password}";'
+def jaas(
+    mechanism: str, user: str = USER, password: str = PASSWORD, *, is_token: bool = False
+) -> str:
+    more = ' tokenauth="true"' if is_token else ""
+    return f'{_MODULES[mechanism]} required username="{user}" password="{password}"{more};'
 
 
 @contextmanager
@@ -114,6 +117,7 @@ def secured_server(target: str, directory: Path) -> Iterator[Secured]:
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(authority.write(directory / "authority.pem")),
         "listener.name.mtls.ssl.client.auth": "required",
+        "delegation.token.secret.key": "a secret of all nodes",
     }
     for listener in ("sasl_plaintext", "sasl_ssl"):
         for mechanism, module in _MODULES.items():

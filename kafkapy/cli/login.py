@@ -2,7 +2,7 @@
 
     security.protocol   PLAINTEXT (default), SSL, SASL_PLAINTEXT, SASL_SSL
     sasl.mechanism      PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER (unsecured)
-    sasl.jaas.config    user and password
+    sasl.jaas.config    user and password; with tokenauth="true" those of a delegation token
     ssl.*               truststore, keystore, as clients of Apache Kafka have them
 
 A command is one process and one person: what it was given holds for all its connections, those
@@ -88,7 +88,8 @@ class ClientSecurity:
 
             now = Instant(time.time_ns() // 1_000_000)
             return OAuthBearerClient(lambda: unsecured_token(options, now))
-        return _scram(name, user, password)
+        is_token = options.get("tokenauth", "").lower() == "true"
+        return _scram(name, user, password, is_token=is_token)
 
     def _context(self) -> Any:
         from kafkapy.broker.config.tls import Store, TlsSettings
@@ -119,7 +120,7 @@ class ClientSecurity:
             raise Failed(str(bad)) from None
 
 
-def _scram(name: str, user: str, password: str) -> ClientMechanism:
+def _scram(name: str, user: str, password: str, *, is_token: bool) -> ClientMechanism:
     from kafkapy.broker.security.scram import ScramClient
     from kafkapy.protocol.scram import MECHANISMS
     from kafkapy.server.rng import SystemRng
@@ -128,7 +129,7 @@ def _scram(name: str, user: str, password: str) -> ClientMechanism:
         raise Failed(
             f"sasl.mechanism={name}: kafkapy knows {PLAIN}, {OAUTHBEARER}, {', '.join(MECHANISMS)}"
         )
-    return ScramClient(MECHANISMS[name], user, password, SystemRng())
+    return ScramClient(MECHANISMS[name], user, password, SystemRng(), is_token=is_token)
 
 
 _ANYBODY: Final = ClientSecurity({})

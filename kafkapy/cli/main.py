@@ -32,6 +32,8 @@ COMMANDS: Final = {
     ),
     "acls": ("security.acls", "list, add and remove access control entries"),
     "quotas": ("security.quotas", "describe and alter what clients may use"),
+    "users": ("security.users", "list, add and remove users of SCRAM"),
+    "tokens": ("security.tokens", "create, list, renew and expire delegation tokens"),
     "quorum": ("cluster.quorum", "who votes on the metadata; voters come and go"),
     "dump-log": ("node.dump_log", "print what is in the files of a log"),
     "completion": ("completion", "print what teaches a shell to complete all this"),

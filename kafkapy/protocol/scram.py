@@ -55,6 +55,8 @@ SHA_256: Final = ScramMechanism("SCRAM-SHA-256", 1, "sha256")
 SHA_512: Final = ScramMechanism("SCRAM-SHA-512", 2, "sha512")
 MECHANISMS: Final = {one.name: one for one in (SHA_256, SHA_512)}
 BY_TYPE: Final = {one.type: one for one in MECHANISMS.values()}
+# Kafka's extension: whose name it is.
+TOKEN_AUTH: Final = "tokenauth"
 # Kafka's bounds, the same for both.
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 16384
@@ -106,8 +108,12 @@ def read_client_first(data: bytes) -> ClientFirst:
     )
 
 
-def client_first(user: str, nonce: str) -> ClientFirst:
-    return ClientFirst("n,,", f"n={_safe_name(user)},r={nonce}", user, "", nonce, {})
+def client_first(user: str, nonce: str, *, is_token: bool = False) -> ClientFirst:
+    """`is_token`: the user is the id of a delegation token (KIP-48)."""
+    extensions = {TOKEN_AUTH: "true"} if is_token else {}
+    bare = f"n={_safe_name(user)},r={nonce}"
+    bare += "".join(f",{name}={value}" for name, value in extensions.items())
+    return ClientFirst("n,,", bare, user, "", nonce, extensions)
 
 
 def read_server_first(data: bytes) -> ServerFirst:

@@ -81,11 +81,6 @@ REFUSALS: Final = (
         "Leave it out.",
     ),
     Refusal(
-        ("delegation.token.secret.key",),
-        "kafkapy has no delegation tokens yet.",
-        "Leave it out.",
-    ),
-    Refusal(
         ("create.topic.policy.class.name", "alter.config.policy.class.name"),
         "kafkapy loads no Java classes: nothing would be checked by this policy.",
         "Leave it out, and let only those reach the node who may do what it would refuse.",

@@ -42,7 +42,6 @@ OPENSSLS_OWN: Final = "It is about Java's TLS; kafkapy uses OpenSSL's."
 NO_DN_CHECK: Final = (
     "kafkapy takes whatever certificate replaces another, as long as it can be read."
 )
-NO_TOKENS: Final = "There are no delegation tokens: delegation.token.secret.key is refused."
 OF_KAFKAS_TESTS: Final = "Only Apache Kafka's own tests set it."
 ONE_TIMEOUT: Final = "Connections between kafkapy nodes use request.timeout.ms."
 OWN_BUFFERS: Final = "kafkapy sizes such buffers itself."

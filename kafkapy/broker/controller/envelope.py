@@ -24,7 +24,7 @@ _NOWHERE: Final = bytes(4)
 def envelope_fields(request: memoryview, peer: Peer) -> Fields:
     return {
         "request_data": bytes(request),
-        "request_principal": principal_bytes(peer.principal),
+        "request_principal": principal_bytes(peer.principal, is_by_token=peer.is_by_token),
         "client_host_address": address_bytes(peer.host),
     }
 
@@ -37,16 +37,16 @@ def unwrapped(answer: Any, call: "Call[Any]") -> tuple[bytes, ...]:
     return (_SIZE.pack(len(data)) + data,)
 
 
-def principal_bytes(principal: str) -> bytes:
+def principal_bytes(principal: str, *, is_by_token: bool = False) -> bytes:
     """`principal` as people write it: type:name."""
     kind, _, name = principal.partition(":")
     texts = [text.encode() for text in (kind, name)]
     encoded = b"".join(uvarint(len(text) + 1) + text for text in texts)
-    return _VERSION.pack(0) + encoded + b"\0" + _NO_TAGS
+    return _VERSION.pack(0) + encoded + bytes((is_by_token,)) + _NO_TAGS
 
 
-def principal_from(data: bytes) -> str:
-    """Corrupt if it is none."""
+def principal_from(data: bytes) -> tuple[str, bool]:
+    """Who it is, and whether it was shown by a token; Corrupt if it is none."""
     try:
         (version,) = _VERSION.unpack_from(data)
         kind, at = _text(data, _VERSION.size)
@@ -55,7 +55,7 @@ def principal_from(data: bytes) -> str:
         raise Corrupt(f"a principal of {len(data)} bytes") from bad
     if version != 0 or at >= len(data):
         raise Corrupt(f"a principal of {len(data)} bytes in version {version}")
-    return f"{kind}:{name}"
+    return f"{kind}:{name}", data[at] != 0
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:

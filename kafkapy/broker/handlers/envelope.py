@@ -49,11 +49,14 @@ def _opened(call: "Call[Any]") -> "tuple[Call[Any], Api]":
         raise Refused(ErrorCode.UNSUPPORTED_VERSION)
     if call.body.request_principal is None:
         raise Corrupt("an envelope without a principal")
+    principal, is_by_token = principal_from(bytes(call.body.request_principal))
     peer = Peer(
         call.peer.listener,
         address_from(bytes(call.body.client_host_address)),
-        principal=principal_from(bytes(call.body.request_principal)),
+        principal=principal,
         is_controller_listener=True,
+        is_by_token=is_by_token,
+        is_handed_on=True,
     )
     inner = Call(
         header.api_key,

@@ -10,7 +10,7 @@ from kafkapy.broker.node.identity import Identity, is_alone
 from kafkapy.broker.peers.connection import PeerSettings
 from kafkapy.broker.peers.login import login_at
 from kafkapy.core.addresses import Address
-from kafkapy.kraft.controller.state import ControllerSettings
+from kafkapy.kraft.controller.state import ControllerSettings, TokenSettings
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
 from kafkapy.kraft.quorum.state import QuorumSettings
 from kafkapy.kraft.quorum.voters import ReplicaKey, Voter, VoterAddress, VoterSet
@@ -73,6 +73,12 @@ def controller_settings(
         unclean_election_interval_ms=config.unclean_leader_election_interval_ms,
         max_idle_interval_ms=config.metadata_max_idle_interval_ms,
         quorum_ids=quorum_ids,
+        tokens=TokenSettings(
+            secret=config.delegation_token_secret_key or None,
+            max_lifetime_ms=config.delegation_token_max_lifetime_ms,
+            expiry_ms=config.delegation_token_expiry_time_ms,
+            expiry_check_interval_ms=config.delegation_token_expiry_check_interval_ms,
+        ),
     )
 
 

@@ -148,6 +148,33 @@ APIS: tuple[Api, ...] = (
     _row(K.DESCRIBE_LOG_DIRS, (1, 5), "DESCRIBE on Cluster"),
     _row(K.SASL_AUTHENTICATE, (0, 2), (), **_BOTH),
     _row(K.CREATE_PARTITIONS, (0, 3), "ALTER on Topic", **_FORWARDED),
+    _row(
+        K.CREATE_DELEGATION_TOKEN,
+        (1, 3),
+        "CREATE_TOKENS on User, for another one",
+        handed_on_by="token_requests",
+        **_FORWARDED,
+    ),
+    _row(
+        K.RENEW_DELEGATION_TOKEN,
+        (1, 2),
+        "to be the token's owner or renewer",
+        handed_on_by="token_requests",
+        **_FORWARDED,
+    ),
+    _row(
+        K.EXPIRE_DELEGATION_TOKEN,
+        (1, 2),
+        "to be the token's owner or renewer",
+        handed_on_by="token_requests",
+        **_FORWARDED,
+    ),
+    _row(
+        K.DESCRIBE_DELEGATION_TOKEN,
+        (1, 3),
+        "DESCRIBE on DelegationToken or DESCRIBE_TOKENS on User, of others' tokens",
+        **_BOTH,
+    ),
     _row(K.DELETE_GROUPS, (0, 2), "DELETE on Group"),
     _row(K.ELECT_LEADERS, (0, 2), "ALTER on Cluster", **_FORWARDED),
     _row(

@@ -92,6 +92,10 @@ class Peer:
     software_name: str = NO_CLIENT
     software_version: str = NO_CLIENT
     is_controller_listener: bool = False
+    # Who it is was shown by a delegation token.
+    is_by_token: bool = False
+    # Another node tells of it, which has asked its client for whatever is asked at the door.
+    is_handed_on: bool = False
     on_close: list[Callable[[], None]] = field(default_factory=list)
     # The Produce frames that this connection repeats, once there are any.
     frames: "FrameCache | None" = None

@@ -26,6 +26,8 @@ class ServerMechanism(Protocol):
     """Who the client says it is, as soon as that is known; proven once complete."""
     lifetime_ms: int | None
     """How long what it showed is good, from its completion on; None: it does not say."""
+    is_by_token: bool
+    """It was a delegation token."""
 
     def evaluate(self, token: bytes) -> bytes:
         """The challenge; LoginFailed ends the login."""

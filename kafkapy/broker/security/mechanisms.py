@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.config.security import OAUTHBEARER, PLAIN, UNSECURED_HANDLER, ListenerSecurity
+from kafkapy.broker.security.delegation_tokens import TokenLogin
 from kafkapy.broker.security.key_file import KeyFile
 from kafkapy.broker.security.mechanism import ClientMechanism, ServerMechanism
 from kafkapy.broker.security.oauthbearer import Judge, OAuthBearerClient, OAuthBearerServer
@@ -13,7 +14,7 @@ from kafkapy.broker.security.signed_tokens import SignedJudge
 from kafkapy.broker.security.unsecured_tokens import UnsecuredJudge, unsecured_token
 from kafkapy.core.seams import Clock, Rng
 from kafkapy.protocol import scram
-from kafkapy.protocol.scram import Credential
+from kafkapy.protocol.scram import Credential, ScramMechanism
 
 if TYPE_CHECKING:
     from kafkapy.broker.node.base import NodeBase
@@ -34,13 +35,27 @@ class ServerMechanisms:
         if name == OAUTHBEARER:
             return OAuthBearerServer(self._judge())
         mechanism = scram.MECHANISMS[name]
-        return ScramServer(mechanism, partial(self._credential, mechanism.type), self._node.rng)
+        return ScramServer(
+            mechanism,
+            partial(self._credential, mechanism.type),
+            partial(self._token, mechanism),
+            self._node.clock.wall,
+            self._node.rng,
+        )
 
     def _credential(self, mechanism: int, user: str) -> Credential | None:
         found = self._node.image.scram.get((user, mechanism))
         if found is None:
             return None
         return Credential(found.salt, found.stored_key, found.server_key, found.iterations)
+
+    def _token(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | None:
+        credentials, token = self._node.token_credentials, self._node.image.tokens.get(token_id)
+        if credentials is None or token is None:
+            return None
+        owner = token.owner.partition(":")[2]
+        ends = min(token.max_timestamp, token.expiration_timestamp)
+        return TokenLogin(owner, credentials.of(token_id, mechanism), ends)
 
     def _judge(self) -> Judge:
         security, node = self._security, self._node

@@ -39,6 +39,7 @@ class OAuthBearerServer:
         self.is_complete = False
         self.user = ""
         self.lifetime_ms: int | None = None
+        self.is_by_token = False
         self._judge = judge
         self._refused: str | None = None
 

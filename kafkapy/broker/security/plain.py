@@ -18,6 +18,7 @@ class PlainServer:
         self.is_complete = False
         self.user = ""
         self.lifetime_ms: int | None = None
+        self.is_by_token = False
         self._options = options
 
     def evaluate(self, token: bytes) -> bytes:

@@ -217,6 +217,7 @@ class SaslGate:
         lifetime_ms = max(0, min(known)) if known else 0
         self._expires_at = later(self._node.clock.now(), lifetime_ms) if known else None
         self._peer.principal = f"User:{self._mechanism.user}"
+        self._peer.is_by_token = self._mechanism.is_by_token
         self._peer.is_settled = True
         self._mechanism = None
         self.state = State.OPEN

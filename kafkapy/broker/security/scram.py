@@ -10,30 +10,44 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
+from kafkapy.broker.security.delegation_tokens import TokenLogin
 from kafkapy.broker.security.mechanism import LoginFailed
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Rng
+from kafkapy.core.time import Instant
 from kafkapy.protocol import scram
 from kafkapy.protocol.scram import ClientFirst, Credential, ScramMechanism, ServerFirst
 
 # How far a server may send us computing: what RFC 7677 expects of the future, ten times over
 # Kafka's own bound. A login at another node must not hold up this one.
 _MOST_ITERATIONS: Final = 160_000
-_TOKEN_AUTH: Final = "tokenauth"
 
 Lookup = Callable[[str], Credential | None]
+TokenLookup = Callable[[str], TokenLogin | None]
 
 
 class ScramServer:
-    """`find` gives the user's credential of this mechanism."""
+    """`find` gives the user's credential of this mechanism, `find_token` what goes with the id
+    of a delegation token."""
 
-    def __init__(self, mechanism: ScramMechanism, find: Lookup, rng: Rng) -> None:
+    def __init__(
+        self,
+        mechanism: ScramMechanism,
+        find: Lookup,
+        find_token: TokenLookup,
+        wall: Callable[[], Instant],
+        rng: Rng,
+    ) -> None:
         self.is_complete = False
         self.user = ""
         self.lifetime_ms: int | None = None
+        self.is_by_token = False
         self._mechanism = mechanism
         self._find = find
+        self._find_token = find_token
+        self._wall = wall
         self._rng = rng
+        self._ends: int | None = None
         self._first: tuple[ClientFirst, ServerFirst, Credential] | None = None
 
     def evaluate(self, token: bytes) -> bytes:
@@ -46,11 +60,13 @@ class ScramServer:
 
     def _answer_first(self, first: ClientFirst) -> bytes:
         self.user = first.user
-        if first.extensions.get(_TOKEN_AUTH, "").lower() == "true":
-            raise LoginFailed("a delegation token, and there are none")
-        credential = self._find(first.user)
-        if credential is None:
-            raise LoginFailed("unknown user")
+        if first.extensions.get(scram.TOKEN_AUTH, "").lower() == "true":
+            credential = self._token_credential(first.user)
+        else:
+            known = self._find(first.user)
+            if known is None:
+                raise LoginFailed("unknown user")
+            credential = known
         if first.authorization_id not in ("", first.user):
             raise LoginFailed(
                 "another authorization id than the user's",
@@ -62,6 +78,18 @@ class ScramServer:
         server = scram.server_first(first.nonce + nonce(self._rng), credential)
         self._first = first, server, credential
         return server.text.encode()
+
+    def _token_credential(self, token_id: str) -> Credential:
+        """Who logs in is the token's owner, whom the client does not name."""
+        found = self._find_token(token_id)
+        if found is None:
+            raise LoginFailed("unknown delegation token")
+        if found.ends < self._wall():
+            raise LoginFailed("a delegation token that has expired")
+        self.is_by_token = True
+        self.user = found.owner
+        self._ends = found.ends
+        return found.credential
 
     def _answer_final(
         self,
@@ -79,20 +107,31 @@ class ScramServer:
             raise LoginFailed("wrong password")
         self.is_complete = True
         self._first = None
+        if self._ends is not None:
+            self.lifetime_ms = max(0, self._ends - self._wall())
         return scram.server_final(
             scram.server_signature(self._mechanism, credential.server_key, message)
         )
 
 
 class ScramClient:
-    """Proves the password, and has the server prove that it knows the credential."""
+    """Proves the password, and has the server prove that it knows the credential. `is_token`:
+    they are those of a delegation token."""
 
-    def __init__(self, mechanism: ScramMechanism, user: str, password: str, rng: Rng) -> None:
+    def __init__(
+        self,
+        mechanism: ScramMechanism,
+        user: str,
+        password: str,
+        rng: Rng,
+        *,
+        is_token: bool = False,
+    ) -> None:
         self.name = mechanism.name
         self.is_complete = False
         self._mechanism = mechanism
         self._password = password
-        self._first = scram.client_first(user, nonce(rng))
+        self._first = scram.client_first(user, nonce(rng), is_token=is_token)
         self._signature: bytes | None = None
 
     def first(self) -> bytes:

@@ -17,6 +17,11 @@ from kafkapy.kraft.controller.acls import AclEvent, AclMachine
 from kafkapy.kraft.controller.brokers import BrokerEvent, BrokerMachine, session_key
 from kafkapy.kraft.controller.client_quotas import AlterClientQuotas, ClientQuotaMachine
 from kafkapy.kraft.controller.configs import ConfigEvent, ConfigMachine
+from kafkapy.kraft.controller.delegation_tokens import (
+    DelegationTokenMachine,
+    SweepTokens,
+    TokenEvent,
+)
 from kafkapy.kraft.controller.directories import AssignReplicas, DirectoryMachine
 from kafkapy.kraft.controller.elections import (
     BalanceLeaders,
@@ -63,6 +68,7 @@ Event = (
     | AclEvent
     | AlterClientQuotas
     | AlterScram
+    | TokenEvent
 )
 
 
@@ -73,7 +79,7 @@ class Part(Protocol):
 class _Job(NamedTuple):
     """An event that comes every so often."""
 
-    event: ElectionEvent
+    event: ElectionEvent | SweepTokens
     interval_ms: int
 
 
@@ -82,6 +88,7 @@ KRAFT_VERSION_RECORDS: Final = 2
 
 _BALANCE: Final = "balance leaders"
 _UNCLEAN: Final = "unclean elections"
+_TOKENS: Final = "expired tokens"
 _IDLE: Final = "idle"
 
 
@@ -116,11 +123,13 @@ class ControllerMachine:
             **dict.fromkeys(AclEvent.__args__, AclMachine(state)),
             AlterClientQuotas: ClientQuotaMachine(state),
             AlterScram: ScramMachine(state),
+            **dict.fromkeys(TokenEvent.__args__, DelegationTokenMachine(state)),
         }
 
     def decide(self, event: Event | Loaded, now: Instant, wall: Instant) -> ControllerStep:
-        # Nothing that the metadata says is a time of day, so nobody looks at `wall`.
-        # Given from outside as `now` is: control records move the log's end without us.
+        # Both are given from outside as `now` is. Of all that the metadata says only tokens end by
+        # the time of day; control records move the log's end without us.
+        self.state.wall = wall
         self.state.next_offset = self._next_offset()
         step = self._decide(event, now)
         if not step.records:
@@ -216,4 +225,6 @@ def _jobs(state: ControllerState) -> dict[Hashable, _Job]:
     }
     if settings.balances_leaders:
         jobs[_BALANCE] = _Job(BalanceLeaders(), settings.balance_interval_ms)
+    if settings.tokens.secret is not None:
+        jobs[_TOKENS] = _Job(SweepTokens(), settings.tokens.expiry_check_interval_ms)
     return jobs

@@ -34,6 +34,16 @@ _NOWHERE_YET: Final = (MIGRATING.int, UNASSIGNED.int)
 
 
 @dataclass(frozen=True, slots=True)
+class TokenSettings:
+    """Of delegation tokens; without a secret there are none."""
+
+    secret: str | None = field(default=None, repr=False)
+    max_lifetime_ms: int = 604_800_000
+    expiry_ms: int = 86_400_000
+    expiry_check_interval_ms: int = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
 class ControllerSettings:
     """What of the node's configuration the controller acts on; it does not change."""
 
@@ -46,6 +56,7 @@ class ControllerSettings:
     max_idle_interval_ms: int = 500
     # Every voter, so that a feature is not finalized that one of them does not know.
     quorum_ids: Callable[[], Sequence[int]] = tuple
+    tokens: TokenSettings = TokenSettings()
 
 
 class Contact(NamedTuple):
@@ -104,6 +115,8 @@ class ControllerState:
     registered_at: dict[int, int] = field(default_factory=dict)
     # Where the next record will be appended.
     next_offset: int = 0
+    # The time of day at which is being decided.
+    wall: Instant = Instant(0)
     # Why the quorum cannot finalize the next level now; None if it can.
     cannot_raise_kraft_version: Callable[[], str | None] = lambda: None
 

@@ -108,7 +108,6 @@ _PROMISES = {
     "client.quota.callback.class": "a.Callback",
     "config.providers": "file",
     "create.topic.policy.class.name": "a.Policy",
-    "delegation.token.secret.key": "secret",
     "principal.builder.class": "a.Builder",
     "remote.log.storage.system.enable": "true",
     "remote.storage.enable": "true",

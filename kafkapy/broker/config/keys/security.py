@@ -2,7 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import int64, java_class, password, string
-from kafkapy.broker.config.shared_values import LOW, NO_JAVA, NO_TOKENS, PER_BROKER
+from kafkapy.broker.config.shared_values import LOW, NO_JAVA, PER_BROKER
 from kafkapy.broker.config.validators import at_least
 
 
@@ -35,18 +35,15 @@ class SecurityKeys(Section):
         604800000,
         "How long a delegation token can be renewed.",
         valid=at_least(1),
-        ignored=NO_TOKENS,
     )
     delegation_token_expiry_time_ms = int64(
         86400000,
         "How long a delegation token is good without being renewed.",
         valid=at_least(1),
-        ignored=NO_TOKENS,
     )
     delegation_token_expiry_check_interval_ms = int64(
         3600000,
         "How often expired delegation tokens are removed.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_TOKENS,
     )
