@@ -69,12 +69,13 @@ class Delta:
         touched = self.partitions.pop(topic.id, {})
         if self.topics_created.pop(topic.id, None) is not None:
             return
+        was = topic.copy()  # another image may still have it
         for index, before in touched.items():
             if before is None:
-                del topic.partitions[index]
+                del was.partitions[index]
             else:
-                topic.partitions[index] = before
-        self.topics_deleted[topic.id] = topic
+                was.partitions[index] = before
+        self.topics_deleted[topic.id] = was
 
     def partition_changed(self, topic_id: UUID, index: int, before: PartitionState | None) -> None:
         touched = self.partitions.get(topic_id)

@@ -111,17 +111,20 @@ def changed(state: PartitionState, record: PartitionChangeRecord) -> PartitionSt
 
 
 class TopicState:
-    """A topic and its partitions by index. The image adds and replaces; others only read."""
+    """A topic and its partitions by index. The image adds and replaces; others only read.
 
-    __slots__ = ("id", "name", "partitions")
+    Images that were copied share their topics: `owner` is whose it is to change (image.py)."""
 
-    def __init__(self, name: str, topic_id: UUID) -> None:
+    __slots__ = ("id", "name", "owner", "partitions")
+
+    def __init__(self, name: str, topic_id: UUID, owner: object = None) -> None:
         self.name = name
         self.id = topic_id
+        self.owner = owner
         self.partitions: dict[int, PartitionState] = {}
 
-    def copy(self) -> "TopicState":
-        twin = TopicState(self.name, self.id)
+    def copy(self, owner: object = None) -> "TopicState":
+        twin = TopicState(self.name, self.id, owner)
         twin.partitions = self.partitions.copy()
         return twin
 

@@ -73,7 +73,7 @@ TOPIC = TopicRecord(name="a", topic_id=A)
 
 
 def contents(image: MetadataImage) -> dict[str, object]:
-    skipped = ("offset", "epoch", "timestamp")
+    skipped = ("offset", "epoch", "timestamp", "_owner")
     return {name: getattr(image, name) for name in image.__slots__ if name not in skipped}
 
 
@@ -308,3 +308,33 @@ def test_partitions_are_walked_by_name() -> None:
     assert [str(name) for name, _ in image.partitions()] == ["a-0", "a-1"]
     assert image.partition(B, 0) is None
     assert image.partition_by_name("b", 0) is None
+
+
+def test_copies_share_topics_until_one_of_them_changes_one() -> None:
+    image = MetadataImage()
+    for record in (TOPIC, partition(0), replace(TOPIC, name="b", topic_id=B)):
+        image.apply(record)
+    twin = image.copy()
+    assert twin.topics_by_id[A] is image.topics_by_id[A]
+    before = contents(image.copy())
+    twin.apply(PartitionChangeRecord(partition_id=0, topic_id=A, leader=2))
+    twin.apply(RemoveTopicRecord(topic_id=B))
+    assert contents(image) == before
+    assert twin.topics_by_id[A] is twin.topics_by_name["a"]
+    assert twin.topics_by_id[A].partitions[0].leader == 2
+    image.apply(PartitionChangeRecord(partition_id=0, topic_id=A, leader=1))
+    assert twin.topics_by_id[A].partitions[0].leader == 2
+
+
+def test_what_a_topic_was_is_told_without_touching_a_copy() -> None:
+    image = MetadataImage()
+    for record in (TOPIC, partition(0)):
+        image.apply(record)
+    twin, delta = image.copy(), Delta()
+    was = contents(twin)
+    image.apply(partition(1), delta)
+    changed = image.copy()
+    image.apply(RemoveTopicRecord(topic_id=A), delta)
+    assert list(delta.topics_deleted[A].partitions) == [0]
+    assert list(changed.topics_by_id[A].partitions) == [0, 1]
+    assert contents(twin) == was
