@@ -101,7 +101,7 @@ class Controller:
 
     def submit(self, event: Event, then: Then) -> None:
         """`then` gets the machine's reply, or Refused, once it cannot be lost any more."""
-        parts = parts_of(event, self.image)
+        parts = parts_of(event, self.image, self._rules)
         if parts is None:
             self._submit(event, then)
         else:

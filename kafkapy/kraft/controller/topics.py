@@ -2,11 +2,12 @@
 
 One request names many topics, and each gets its own verdict; the records of those that
 may be travel in one batch. TopicRecord, ConfigRecords, PartitionRecords: in that order.
+Where they are many they come here some at a time (parts.py), a topic never in two pieces.
 KIP-464 (defaults), KIP-525 (settings in the answer), KIP-516 (topic ids).
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -46,11 +47,13 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class CreateTopics:
-    """`describable`: names whose settings the client may see."""
+    """`describable`: names whose settings the client may see. `names_are_fine`: it is a part of
+    a request whose names were held against each other and against those there are."""
 
     topics: tuple[NewTopic, ...]
     validate_only: bool = False
     describable: frozenset[str] = frozenset()
+    names_are_fine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,42 +107,29 @@ class TopicMachine:
     # -- create ------------------------------------------------------------------------
 
     def _create_all(self, event: CreateTopics) -> Step[Fact, CreateReply]:
-        self._check_size(event.topics)
-        counts = Counter(topic.name for topic in event.topics)
-        taken = by_metric_name(self._state.image.topics_by_name)
-        records: list[Fact] = []
-        reply: dict[str, TopicCreated | Refused] = {}
-        for topic in event.topics:
-            try:
-                if counts[topic.name] > 1:
-                    raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-                self._check_name(topic.name, taken)
-                made, created = self._create(topic, topic.name in event.describable)
-            except Refused as refused:
-                reply[topic.name] = refused
-            else:
-                records += made
-                reply[topic.name] = created
-        return Step(records=() if event.validate_only else tuple(records), reply=reply)
-
-    def _check_name(self, name: str, taken: Mapping[str, str]) -> None:
-        check_name(name)
-        if name in self._state.image.topics_by_name:
-            raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        check_collision(name, taken)
-
-    def _check_size(self, topics: Sequence[NewTopic]) -> None:
         default = self._state.rules.default_partitions
-        wanted = sum(
-            len(topic.assignments) or (default if topic.partitions == DEFAULT else topic.partitions)
-            for topic in topics
-            if topic.assignments or topic.partitions >= DEFAULT
-        )
-        if wanted > MAX_RECORDS_PER_OPERATION:
+        if sum(size_of(topic, default) for topic in event.topics) > MAX_RECORDS_PER_OPERATION:
             raise Refused(
                 ErrorCode.POLICY_VIOLATION,
                 "Excessively large number of partitions per request.",
             )
+        standing = self._state.image.topics_by_name
+        refused = {} if event.names_are_fine else refused_names(event.topics, standing)
+        records: list[Fact] = []
+        reply: dict[str, TopicCreated | Refused] = dict(refused)
+        for topic in event.topics:
+            if topic.name in refused:
+                continue
+            try:
+                if topic.name in standing:  # by now
+                    raise _exists(topic.name)
+                made, created = self._create(topic, topic.name in event.describable)
+            except Refused as why:
+                reply[topic.name] = why
+            else:
+                records += made
+                reply[topic.name] = created
+        return Step(records=() if event.validate_only else tuple(records), reply=reply)
 
     def _create(self, topic: NewTopic, is_describable: bool) -> tuple[list[Fact], TopicCreated]:
         state = self._state
@@ -281,3 +271,32 @@ class TopicMachine:
             chosen(self._state, standing + position, replicas, factor)
             for position, replicas in enumerate(wanted.assignments)
         ]
+
+
+def size_of(topic: NewTopic, default_partitions: int) -> int:
+    """How many partitions are asked for, whether they may be or not."""
+    if topic.assignments:
+        return len(topic.assignments)
+    return default_partitions if topic.partitions == DEFAULT else max(topic.partitions, 0)
+
+
+def refused_names(topics: Sequence[NewTopic], standing: Collection[str]) -> dict[str, Refused]:
+    """Names that are asked for twice, cannot be, are there, or look like one that is there."""
+    counts = Counter(topic.name for topic in topics)
+    taken = by_metric_name(standing)
+    refused = {}
+    for name, count in counts.items():
+        try:
+            if count > 1:
+                raise Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            check_name(name)
+            if name in standing:
+                raise _exists(name)
+            check_collision(name, taken)
+        except Refused as why:
+            refused[name] = why
+    return refused
+
+
+def _exists(name: str) -> Refused:
+    return Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
