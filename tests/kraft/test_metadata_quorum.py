@@ -203,7 +203,7 @@ def test_a_transaction_left_open_is_aborted_by_the_next_leader() -> None:
     assert again.told == ["leads epoch 2 at 14", "loaded", "activated None"]
     assert "a" not in again.quorum.image.topics_by_name
     (last,) = again.quorum.log.batches(15, 16)
-    assert last.records() == [AbortTransactionRecord(reason="Controller failover")]
+    assert list(last.records()) == [AbortTransactionRecord(reason="Controller failover")]
 
 
 def test_records_are_written_for_the_metadata_version_in_force() -> None:
@@ -214,7 +214,7 @@ def test_records_are_written_for_the_metadata_version_in_force() -> None:
         TOPIC, PartitionRecord(topic_id=TOPIC.topic_id, partition_id=0, last_known_elr=(1,))
     )
     (batch,) = node.quorum.log.batches(13, 15)
-    assert batch.records()[1] == PartitionRecord(topic_id=TOPIC.topic_id, partition_id=0)
+    assert list(batch.records())[1] == PartitionRecord(topic_id=TOPIC.topic_id, partition_id=0)
 
 
 def test_a_long_log_is_replayed_in_slices() -> None:

@@ -48,13 +48,12 @@ class Batch(NamedTuple):
     def control_records(self) -> list[tuple[int, ControlRecord]]:
         return control_records(self.data)
 
-    def records(self) -> list[MetadataRecord]:
-        decoded = []
+    def records(self) -> Iterator[MetadataRecord]:
+        """Decoded as they are asked for. Raises Corrupt."""
         for record in records(self.data):
             if record.value is None:
                 raise Corrupt(f"metadata record {record.offset} has no value")
-            decoded.append(decode_record(record.value))
-        return decoded
+            yield decode_record(record.value)
 
 
 class MetadataLog:

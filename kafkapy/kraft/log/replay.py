@@ -3,25 +3,31 @@
     log:  ... | batch | batch | batch |   uncommitted
                       ^ next_offset   ^ high watermark
 
-Nothing here may hold up the loop for long: it is a job (core/jobs.py). Batches that this
+Nothing here may hold up the loop for long: it is a job (core/jobs.py). A large batch, as Apache
+Kafka's controller makes one of ten thousand partitions, is read in slices and applied at once:
+nobody sees the half of it. Batches that this
 node appended itself are still at hand as objects and are not decoded again. Subscribers
 hear of every batch that changed something, and of everything that was there at the start
 as one delta.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
-from kafkapy.core.jobs import Job, Steps
+from kafkapy.core.jobs import Job, Pause, Steps
 from kafkapy.core.seams import Clock
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.metadata_log import Batch, MetadataLog
 from kafkapy.kraft.records.metadata import MetadataRecord
 
-# Read, decoded and applied.
-RECORD_COST_US: Final = 10
+# Decoded, and applied.
+_DECODING_US: Final = 7
+_APPLYING_US: Final = 3
+RECORD_COST_US: Final = _DECODING_US + _APPLYING_US
+_DECODED_AT_ONCE: Final = 50
 
 OnDelta = Callable[[MetadataImage, Delta], None]
 
@@ -91,16 +97,17 @@ class Replay:
     def _catch_up(self) -> Steps:
         while True:
             while self.next_offset < self._upper:
-                yield self._apply_next() * RECORD_COST_US
+                yield from self._apply_next()
             if self.is_loaded:
                 return
             self.is_loaded = True
             self._publish()
             self._applied(self.next_offset, 0)
 
-    def _apply_next(self) -> int:
-        """One batch; how many records that was."""
-        batch = self._next_batch()
+    def _apply_next(self) -> Steps:
+        batch = yield from self._next_batch()
+        if batch.next_offset <= self.next_offset:
+            return  # a snapshot that is ahead of it came meanwhile
         image = self.image
         for record in batch.records:
             image.apply(record, self._delta)
@@ -111,9 +118,9 @@ class Replay:
         if self.is_loaded:
             self._publish()
         self._applied(batch.next_offset, batch.size)
-        return max(len(batch.records), 1)
+        yield max(len(batch.records), 1) * _APPLYING_US
 
-    def _next_batch(self) -> Appended:
+    def _next_batch(self) -> Generator[int | Pause | None, None, Appended]:
         while self._appended and self._appended[0].base_offset < self.next_offset:
             self._appended.popleft()
         if self._appended and self._appended[0].base_offset == self.next_offset:
@@ -124,13 +131,19 @@ class Replay:
             self._reader = self._log.batches(self.next_offset, self._upper)
             read = next(self._reader)
         header = read.header
+        decoded: list[MetadataRecord] = []
+        if not header.is_control:
+            records = read.records()
+            while some := list(islice(records, _DECODED_AT_ONCE)):
+                decoded += some
+                yield len(some) * _DECODING_US
         return Appended(
             header.base_offset,
             header.next_offset,
             header.leader_epoch,
             header.max_timestamp,
             header.size,
-            () if header.is_control else read.records(),
+            decoded,
         )
 
     def _publish(self) -> None:

@@ -1,14 +1,17 @@
 """Committed batches become the image, whether they come from memory or from the log."""
 
+from kafkapy.core.jobs import SLICE_US
 from kafkapy.core.time import Instant
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.metadata_log import MetadataLog
-from kafkapy.kraft.log.replay import Appended, Replay
+from kafkapy.kraft.log.replay import RECORD_COST_US, Appended, Replay
 from kafkapy.kraft.records.metadata import NoOpRecord, TopicRecord
 from kafkapy.kraft.uuids import new_uuid
 from kafkapy.sim.world.rng import SimRng
 from tests.kraft.support import HOME, World
+
+SLICE_OF_RECORDS = SLICE_US // RECORD_COST_US
 
 
 class Kit:
@@ -29,6 +32,10 @@ class Kit:
         size = self.log.append([record], epoch=1, metadata_version=30, now=Instant(7))
         if in_memory:
             self.replay.appended(Appended(base, base + 1, 1, 7, size, (record,)))
+
+    def append_many(self, count: int) -> None:
+        """One batch."""
+        self.log.append([NoOpRecord()] * count, epoch=1, metadata_version=30, now=Instant(7))
 
 
 def test_nothing_is_applied_before_it_is_committed() -> None:
@@ -94,9 +101,36 @@ def test_a_snapshot_in_between_is_told_as_a_difference() -> None:
 def test_a_stopped_replay_applies_nothing_more() -> None:
     kit = Kit()
     for _ in range(3):
-        kit.log.append([NoOpRecord()] * 600, epoch=1, metadata_version=30, now=Instant(7))
-    kit.replay.advance(1800)
-    assert kit.replay.next_offset == 600
+        kit.append_many(SLICE_OF_RECORDS)
+    kit.replay.advance(3 * SLICE_OF_RECORDS)
+    assert kit.replay.next_offset == SLICE_OF_RECORDS
     kit.replay.stop()
     kit.world.clock.settle()
-    assert kit.replay.next_offset == 600
+    assert kit.replay.next_offset == SLICE_OF_RECORDS
+
+
+def test_a_large_batch_is_read_in_slices_and_applied_at_once() -> None:
+    kit = Kit()
+    kit.append_many(600)
+    kit.replay.advance(600)
+    before = kit.world.clock.calls
+    while kit.replay.next_offset == 0:
+        assert kit.replay.image.offset == -1
+        assert kit.world.clock.step(kit.world.clock.now())
+    assert kit.world.clock.calls - before >= 600 // SLICE_OF_RECORDS // 2
+    assert (kit.replay.next_offset, kit.replay.image.offset) == (600, 599)
+
+
+def test_a_snapshot_overtakes_a_batch_that_is_being_read() -> None:
+    kit = Kit()
+    kit.append_many(600)
+    kit.append("late")
+    kit.replay.advance(600)
+    other = MetadataImage()
+    other.apply(TopicRecord(name="b", topic_id=new_uuid(SimRng("b"))))
+    other.offset = 599
+    kit.replay.start_at(other, 600, Delta())
+    kit.replay.advance(601)
+    kit.world.clock.settle()
+    assert list(kit.replay.image.topics_by_name) == ["b", "late"]
+    assert kit.replay.next_offset == 601
