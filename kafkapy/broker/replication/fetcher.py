@@ -9,7 +9,9 @@ One fetch is under way at a time, and it costs what has changed, not what is fol
 whose logs are not what the leader was told of are in `_changed`. It tells the leader how far each
 log is, so it leaves at the end of the turn in which that was appended (core/network.py) and never
 before it is written; nor, where the topic wants acknowledged records on the disk (flush.messages),
-before they are there: the leader takes it for an acknowledgement. A partition that has a trouble
+before they are there: the leader takes it for an acknowledgement. Where thousands have changed, as
+when all that a broker led is led by the next one, a request names some of them and does not wait:
+the next follows at once. A partition that has a trouble
 of its own rests, shortly at first (its leader may hear of its election later than we do), for
 replica.fetch.backoff.ms in the end; the others go on. formats/replication 1 and 4; KIP-227,
 KIP-595.
@@ -33,6 +35,8 @@ from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.replica_fetch import FetchedRow, ReplicaAnswer, ReplicaRow
 
 _RETRY_MS: Final = 20
+# Partitions in a request: some milliseconds at either end.
+MOST_ROWS: Final = 256
 _TOLD_AT: Final = 6  # troubles in a row, more than half a second of them
 _SESSION_IS_GONE: Final = frozenset(
     {
@@ -89,10 +93,11 @@ class ReplicaFetcher:
         # the leader's log is.
         self._resting: set[Key] = set()
         self._troubles: dict[Key, int] = {}  # how often in a row
-        self._changed: set[Key] = set()
+        self._changed: dict[Key, None] = {}  # the longest changed first
         self._gone: set[Key] = set()
         self._session = (0, 0)
         self._told: dict[Key, ReplicaRow] = {}  # what the leader's session knows
+        self._has_no_session = False  # the leader had no room for one
         self._is_asking = False
         self._is_closed = False
         self._timer: Timer | None = None
@@ -120,7 +125,7 @@ class ReplicaFetcher:
             self._wait_for_disk(key, partition, self._go_on)
             return
         self._gone.discard(key)
-        self._changed.add(key)
+        self._changed[key] = None
         self._fetch_soon()
 
     def close(self) -> None:
@@ -152,11 +157,11 @@ class ReplicaFetcher:
         if self._session[1] == 0:
             self._told.clear()
             self._gone.clear()
-            self._changed = set(self._followed) - self._resting
+            self._changed = dict.fromkeys(key for key in self._followed if key not in self._resting)
         rows = self._rows()
         connection.call(
             ApiKey.FETCH,
-            fetch_body(self._node, self._session, rows, self._gone),
+            fetch_body(self._node, self._session, rows, self._gone, waits=not self._changed),
             self._answered,
             versions=FETCH_VERSIONS,
             timeout_ms=self._node.fetch_timeout_ms,
@@ -165,10 +170,14 @@ class ReplicaFetcher:
         self._gone = set()
 
     def _rows(self) -> dict[Key, ReplicaRow]:
-        """What the leader does not know yet."""
-        rows = {}
+        """What the leader does not know yet, or some of it; without a session each request says
+        all there is."""
+        rows: dict[Key, ReplicaRow] = {}
         most = self._node.fetch_limits.partition_max_bytes
         for key in list(self._changed):
+            if len(rows) >= MOST_ROWS and not self._has_no_session:
+                break
+            self._changed.pop(key, None)
             partition = self._followed.get(key)
             if partition is None:
                 continue  # gone with the directory of one before it
@@ -188,7 +197,6 @@ class ReplicaFetcher:
             )
             if self._told.get(key) != row:
                 rows[key] = self._told[key] = row
-        self._changed = set()
         return rows
 
     # -- answers
@@ -213,6 +221,7 @@ class ReplicaFetcher:
         session_id, epoch = self._session
         if epoch == 0:
             session_id = answer.session_id
+            self._has_no_session = session_id == 0
         # Without room for a session at the leader, each request says it all.
         epoch = 0 if session_id == 0 else 1 if epoch == _MAX_EPOCH else epoch + 1
         self._session = (session_id, epoch)
@@ -257,7 +266,7 @@ class ReplicaFetcher:
         elif is_too_much:
             self._hold(key, partition)
         else:
-            self._changed.add(key)
+            self._changed[key] = None
 
     def _wait_for_disk(
         self, key: Key, partition: Partition, then: Callable[[Key, Partition], None]
@@ -355,7 +364,7 @@ class ReplicaFetcher:
 
     def _leave_out(self, key: Key) -> None:
         """Of the next request, and of the leader's session."""
-        self._changed.discard(key)
+        self._changed.pop(key, None)
         self._resting.discard(key)
         if self._told.pop(key, None) is not None:
             self._gone.add(key)

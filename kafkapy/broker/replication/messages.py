@@ -54,6 +54,8 @@ def fetch_body(
     session: tuple[int, int],
     rows: Mapping[Key, ReplicaRow],
     gone: Iterable[Key],
+    *,
+    waits: bool = True,
 ) -> Callable[[int], bytes]:
     """The body of a request, by its version; `session` is (id, epoch)."""
     topics: dict[UUID, list[ReplicaRow]] = {}
@@ -63,10 +65,14 @@ def fetch_body(
     for topic_id, index in gone:
         forgotten.setdefault(topic_id, []).append(index)
     limits = node.fetch_limits
+    if not waits:
+        limits = limits._replace(max_wait_ms=0)
 
     def body(version: int) -> bytes:
         if version < FIRST_VERSION:
-            return encode_request(ApiKey.FETCH, version, _fields(node, session, topics, forgotten))
+            return encode_request(
+                ApiKey.FETCH, version, _fields(node, limits, session, topics, forgotten)
+            )
         return pack_replica_fetch(
             replica_id=node.node_id,
             broker_epoch=node.broker_epoch,
@@ -83,11 +89,11 @@ def fetch_body(
 
 def _fields(
     node: Asks,
+    limits: Limits,
     session: tuple[int, int],
     topics: Mapping[UUID, list[ReplicaRow]],
     forgotten: Mapping[UUID, list[int]],
 ) -> Fields:
-    limits = node.fetch_limits
     return {
         "replica_id": node.node_id,
         "max_wait": limits.max_wait_ms,

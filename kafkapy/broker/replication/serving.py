@@ -6,8 +6,10 @@
 
 A session of thousands of partitions costs what goes on in them, not what it names: the
 partitions that have something for the follower are in `_news`, put there by the appends
-themselves. What does not fit into one answer stays there, before what comes later. A high
-watermark that moved is news that can wait for the next answer. formats/replication 1; KIP-227.
+themselves. What does not fit into one answer stays there, before what comes later; nor does one
+answer tell of more than some hundred partitions. A high watermark that moved is news that can wait
+for the next answer, as at Apache Kafka (since KAFKA-9952): until something is written, or for
+replica.fetch.wait.max.ms. formats/replication 1; KIP-227.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -32,6 +34,8 @@ FIRST_VERSION: Final = 13
 # A follower has one session for each of its fetchers (num.replica.fetchers); what it left
 # behind makes room.
 MOST_SESSIONS_OF_ONE: Final = 32
+# Partitions in an answer: some milliseconds at either end.
+MOST_ROWS: Final = 256
 _NEW: Final = 0
 _MAX_EPOCH: Final = 2**31 - 1
 _Key = tuple[UUID | None, int]
@@ -95,6 +99,7 @@ class ReplicaSession:
         self._throttle = throttle
         self._standing: dict[_Key, _Standing] = {}
         self._parked: _Parked | None = None
+        self._has_left_over = False  # from the last answer, which told of enough
 
     def fetch(self, call: "Call[FetchRequestView]") -> Answer:
         """Take in what changed at the follower; answer, or wait until there is something."""
@@ -104,7 +109,7 @@ class ReplicaSession:
         for _, topic_id, indexes in request.forgotten:
             for index in indexes:
                 self._forget((topic_id, index))
-        is_urgent = False
+        is_urgent = self._has_left_over
         for _, topic_id, rows in request.topics:
             for row in rows:
                 is_urgent |= self._hear(call, Wanted(None, topic_id, *row[:6]))
@@ -168,8 +173,13 @@ class ReplicaSession:
         request = call.body
         left = min(request.max_bytes, self._node.config.fetch_max_bytes)
         size = 0
+        count = 0
+        self._has_left_over = False
         topics: dict[UUID | None, list[FetchedPartition]] = {}
         for standing in list(self.news):
+            if count >= MOST_ROWS:
+                self._has_left_over = True
+                break
             if self._must_wait(standing.partition):
                 continue
             wanted = standing.wanted
@@ -186,6 +196,7 @@ class ReplicaSession:
                 standing.had_all = False
             row = found.row
             if row.slices or _is_news(wanted, row):
+                count += 1
                 topics.setdefault(wanted.topic_id, []).append(row)
                 wanted.told_high_watermark = row.high_watermark
                 wanted.told_log_start_offset = row.log_start_offset

@@ -20,9 +20,9 @@ BACKOFF_MS = 1000
 
 
 class Kit:
-    """Two partitions of leader 2; what is asked of it waits for the test."""
+    """Partitions of leader 2; what is asked of it waits for the test."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int = 2) -> None:
         self.clock = FakeClock()
         self.warnings: list[str] = []
         self.node: Any = SimpleNamespace(
@@ -37,7 +37,7 @@ class Kit:
         )
         self.asked: list[tuple[Any, Any]] = []
         self.fetcher = ReplicaFetcher(self.node, 2, lambda: self)  # type: ignore[arg-type, return-value]  # it only calls
-        for index in range(2):
+        for index in range(count):
             self.fetcher.follow(self._following(index))
         self.clock.run_soon()
 
@@ -58,9 +58,9 @@ class Kit:
         view, _ = self.asked[-1]
         return sorted(index for _, _, indexes in view.forgotten for index in indexes)
 
-    def answer(self, *rows: FetchedRow) -> None:
+    def answer(self, *rows: FetchedRow, session_id: int = 77) -> None:
         _, then = self.asked[-1]
-        then(ReplicaAnswer(0, 77, [(TOPIC_ID, list(rows))]))
+        then(ReplicaAnswer(0, session_id, [(TOPIC_ID, list(rows))]))
 
 
 def trouble(index: int, code: ErrorCode) -> FetchedRow:

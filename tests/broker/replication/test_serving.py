@@ -343,3 +343,24 @@ def test_who_is_in_sync_never_waits(throttled: Kit) -> None:
     throttled.parts[0].follow_metadata(isr)
     assert rows(throttled.ask([]))[0].records
     assert throttled.throttle.counted
+
+
+def test_one_answer_does_not_tell_of_thousands(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left over is told by the next fetches, at once, and before what comes later."""
+    monkeypatch.setattr(serving, "MOST_ROWS", 8)
+    answers = [rows(kit.read(kit.wait(kit.ask([(index, 0) for index in range(COUNT)]))))]
+    answers += [rows(kit.ask([])), rows(kit.ask([]))]
+    assert [len(one) for one in answers] == [8, 8, 4]
+    assert sorted(index for one in answers for index in one) == list(range(COUNT))
+    assert isinstance(kit.ask([]), Later), "all is told"
+
+
+def test_what_was_left_over_is_not_overtaken(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    kit.begin()
+    monkeypatch.setattr(serving, "MOST_ROWS", 8)
+    for index in range(16):
+        kit.produce(index)
+    first = rows(kit.ask([]))
+    for index in first:
+        kit.produce(index)
+    assert rows(kit.ask([(index, 1) for index in first])).keys() == set(range(8, 16))
