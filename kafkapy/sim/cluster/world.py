@@ -42,6 +42,8 @@ class ClusterWorld:
     """`roles`: of each node, in the order of their ids, which begin at 1. `bootstrap`: what
     the metadata log begins with, besides the features."""
 
+    host_type: type[Host] = Host
+
     def __init__(
         self,
         seed: int | str,
@@ -137,7 +139,7 @@ class ClusterWorld:
             "controller.quorum.voters": ",".join(voters),
             **self._settings,
         }
-        return Host(
+        return self.host_type(
             node_id,
             settings,
             clock=self.clock,
