@@ -52,6 +52,7 @@ from kafkapy.server.warming import warm_up
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    from kafkapy.broker.security.fetching import Fetched, FetchRequest
     from kafkapy.server.tls.contexts import Tls
 
 # A clean shutdown that takes longer than this is given up: the next start recovers.
@@ -192,6 +193,7 @@ class Shell:
                 host=own_name(self._config),
                 network=self._network_of_node(),
                 turn=self._turn,
+                fetch=self._fetch,
             )
         except CannotStart:
             self._leave_no_trace()
@@ -199,6 +201,11 @@ class Shell:
         if node.broker is not None:
             node.broker.hang_up = self._hang_up
         return node
+
+    def _fetch(self, request: "FetchRequest", then: "Fetched") -> None:
+        from kafkapy.server.web import Web
+
+        Web(self.reactor.run_soon).fetch(request, then)
 
     def _network_of_node(self) -> Network:
         return self._network

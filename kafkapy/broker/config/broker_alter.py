@@ -70,6 +70,7 @@ def check_broker_change(
         )
     if is_own:
         _check_together(config, {name: text for name, text in changes.items() if text is not None})
+        _check_files(config, changes)
 
 
 def check_appends(names: Sequence[str]) -> None:
@@ -93,6 +94,23 @@ def _check_together(config: BrokerConfig, changes: Mapping[str, str]) -> None:
         # What it was started with stands; it was judged then.
         after = BrokerConfig({**config.static, **changes}, takes_unbuilt=True)
         refuse_unbuilt(after, BrokerKeys, changes)
+    except ConfigError as bad:
+        raise _refused(str(bad)) from None
+
+
+def _check_files(config: BrokerConfig, changes: Mapping[str, str | None]) -> None:
+    """A key store that cannot be read is refused while the one before is still there."""
+    if not any(base_name(name).startswith(_SECURITY) for name in changes):
+        return
+    given = {**config.static, **config.cluster_dynamic, **config.broker_dynamic}
+    for name, text in changes.items():
+        given.pop(name, None)
+        if text is None:
+            text = config.static.get(name)
+        if text is not None:
+            given[name] = text
+    try:
+        config.check_files(BrokerConfig(given, takes_unbuilt=True), changes)
     except ConfigError as bad:
         raise _refused(str(bad)) from None
 

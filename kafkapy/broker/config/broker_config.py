@@ -7,7 +7,7 @@ and rewrites the attributes in place, so whoever holds the object sees the chang
 act on one asks `when_altered`. Text as it was given stays in the layers for DescribeConfigs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,10 @@ Layer = Mapping[str, str]
 Altered = Callable[[frozenset[str]], None]
 
 
+def _nobody_reads(after: "BrokerConfig", altered: Collection[str]) -> None:
+    pass
+
+
 class BrokerConfig(BrokerKeys):
     """Built from the text of server.properties, or from a mapping of names to texts.
 
@@ -39,6 +43,9 @@ class BrokerConfig(BrokerKeys):
         self.broker_dynamic: Layer = MappingProxyType({})
         self.unknown = tuple(name for name in self.static if not is_known(name))
         self._when_altered: list[Altered] = []
+        # ConfigError if files that these settings name, with these altered, cannot be used. Who
+        # reads them says so here: nothing of `broker` opens any.
+        self.check_files: Callable[[BrokerConfig, Collection[str]], None] = _nobody_reads
         for name, text in self.static.items():
             if (key := key_of(name)) is not None:
                 parse(key, text)

@@ -8,6 +8,7 @@ Read when it is needed, so that a change holds for whoever connects next. `check
 at the start what could let nobody in, or anybody.
 """
 
+import re
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -22,6 +23,7 @@ from kafkapy.broker.config.jaas import (
 )
 from kafkapy.broker.config.key import Value
 from kafkapy.broker.config.listeners import SecurityProtocol
+from kafkapy.broker.config.tls import Store
 from kafkapy.broker.config.values import ConfigError
 
 if TYPE_CHECKING:
@@ -43,20 +45,39 @@ SIGNED_HANDLER: Final = (
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
 )
 _FILE: Final = "file://"
+_PLACE: Final = re.compile(r"file:///.+|https?://[^/?#@\s]+([/?][^\s#]*)?")
+# Where the settings name none.
+_TIMEOUT_MS: Final = 10_000
 _JAAS: Final = "sasl.jaas.config"
 _MECHANISMS: Final = "sasl.enabled.mechanisms"
 _HANDLER: Final = "sasl.server.callback.handler.class"
 
 
 class TokenSettings(NamedTuple):
-    """Of signed tokens."""
+    """Of signed tokens. Their keys are in a file, or at a URL."""
 
-    keys_path: str
+    keys_url: str
     issuer: str | None
     audiences: tuple[str, ...]
     clock_skew_seconds: int
     user_claim: str
     scope_claim: str
+
+    @property
+    def keys_path(self) -> str | None:
+        """If it is a file."""
+        found = self.keys_url.removeprefix(_FILE)
+        return found if found != self.keys_url else None
+
+
+class KeySettings(NamedTuple):
+    """Of fetching the keys of signed tokens."""
+
+    refresh_ms: int
+    backoff_ms: int
+    backoff_max_ms: int
+    connect_timeout_ms: int
+    read_timeout_ms: int
 
 
 class ListenerSecurity:
@@ -97,13 +118,40 @@ class ListenerSecurity:
         assert isinstance(audiences, tuple), audiences
         assert isinstance(skew, int), skew
         return TokenSettings(
-            str(url or "").removeprefix(_FILE),
+            str(url or ""),
             None if issuer is None else str(issuer),
             audiences,
             skew,
             str(self._token_value("sasl.oauthbearer.sub.claim.name")),
             str(self._token_value("sasl.oauthbearer.scope.claim.name")),
         )
+
+    @property
+    def keys(self) -> KeySettings:
+        return KeySettings(
+            self._number("sasl.oauthbearer.jwks.endpoint.refresh.ms", OAUTHBEARER),
+            self._number("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", OAUTHBEARER),
+            self._number("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", OAUTHBEARER),
+            self._timeout_ms("sasl.login.connect.timeout.ms"),
+            self._timeout_ms("sasl.login.read.timeout.ms"),
+        )
+
+    @property
+    def keys_trusted(self) -> Store:
+        """Whose certificate the place of the keys may have: ssl.truststore.* of the JAAS line, as
+        Kafka's login module has it. Empty: whom the system trusts."""
+        options = self.options(OAUTHBEARER)
+        return Store(
+            self.jaas_key(OAUTHBEARER),
+            options.get("ssl.truststore.type", "JKS").upper(),
+            options.get("ssl.truststore.location") or None,
+            options.get("ssl.truststore.password"),
+            pem_certificates=options.get("ssl.truststore.certificates") or None,
+        )
+
+    def _timeout_ms(self, name: str) -> int:
+        found = self._config.listener_value(self.listener, name, OAUTHBEARER)
+        return found if isinstance(found, int) and found > 0 else _TIMEOUT_MS
 
     def _token_value(self, name: str) -> Value:
         return self._config.listener_value(self.listener, name, OAUTHBEARER)
@@ -192,11 +240,11 @@ def _check_oauth(security: ListenerSecurity) -> None:
             f"{UNSECURED_HANDLER}.",
         )
     settings = security.tokens
-    if not settings.keys_path.startswith("/"):
+    if not _PLACE.fullmatch(settings.keys_url):
         raise ConfigError(
             f"{prefix}sasl.oauthbearer.jwks.endpoint.url",
-            settings.keys_path or None,
-            "kafkapy reads the keys from a file: file:///<path>. What fetches them there is yours.",
+            settings.keys_url or None,
+            "where the keys are is https://<host>/<path>, or a file: file:///<path>.",
         )
     if not settings.audiences and settings.issuer is None:
         raise ConfigError(

@@ -19,7 +19,7 @@ from kafkapy.broker.raft.transport import RaftTransport
 from kafkapy.broker.raft.watch import QuorumWatch
 from kafkapy.broker.requests.apis import apis_on
 from kafkapy.broker.security.authorizer.configured import configured_authorizer
-from kafkapy.broker.security.delegation_tokens import TokenCredentials
+from kafkapy.broker.security.fetching import Fetch, no_fetch
 from kafkapy.core.addresses import Address
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE
@@ -49,8 +49,11 @@ class NodeBase:
         bound_ports: Mapping[str, int],
         network: Network,
         host: str,
+        fetch: Fetch = no_fetch,
     ) -> None:
         self.config = config
+        # What stands at a URL outside of the cluster.
+        self.fetch = fetch
         self.disk = disk
         self.clock = clock
         self.rng = rng
@@ -81,9 +84,6 @@ class NodeBase:
         self.quorum.on_failed = self._metadata_disk_failed
         # None: nobody is asked for anything.
         self.authorizer = configured_authorizer(config, journal)
-        secret = config.delegation_token_secret_key
-        # None: there are no delegation tokens.
-        self.token_credentials = TokenCredentials(secret, rng) if secret else None
         # None: there are none, and nobody pays for asking.
         self.quotas: ClientQuotas | None = None
         self.address_limits = Limits({})

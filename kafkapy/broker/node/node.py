@@ -19,6 +19,7 @@ from kafkapy.broker.node.base import NodeBase, StartsAndStops
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.node.controller_role import ControllerRole
 from kafkapy.broker.node.settings import peer_settings
+from kafkapy.broker.security.fetching import Fetch, no_fetch
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import Network, NoNetwork
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng
@@ -40,6 +41,7 @@ class Node(NodeBase):
         network: Network | None = None,
         host: str = "127.0.0.1",
         turn: Turn | None = None,
+        fetch: Fetch = no_fetch,
     ) -> None:
         super().__init__(
             config=config,
@@ -50,6 +52,7 @@ class Node(NodeBase):
             bound_ports=bound_ports,
             network=network or NoNetwork(),
             host=host,
+            fetch=fetch,
         )
         self.controller: ControllerRole | None = None
         remote = self._remote_controller()

@@ -4,8 +4,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.config.security import OAUTHBEARER, PLAIN, UNSECURED_HANDLER, ListenerSecurity
-from kafkapy.broker.security.delegation_tokens import TokenLogin
+from kafkapy.broker.security.delegation_tokens import TokenCredentials, TokenLogin
+from kafkapy.broker.security.fetching import FetchRequest
 from kafkapy.broker.security.key_file import KeyFile
+from kafkapy.broker.security.key_url import MOST_BYTES, KeyUrl, RefreshSettings
 from kafkapy.broker.security.mechanism import ClientMechanism, ServerMechanism
 from kafkapy.broker.security.oauthbearer import Judge, OAuthBearerClient, OAuthBearerServer
 from kafkapy.broker.security.plain import PlainClient, PlainServer
@@ -26,7 +28,12 @@ class ServerMechanisms:
     def __init__(self, node: "NodeBase", security: ListenerSecurity) -> None:
         self._node = node
         self._security = security
-        self._keys: KeyFile | None = None
+        secret = node.config.delegation_token_secret_key
+        self._token_credentials = TokenCredentials(secret, node.rng) if secret else None
+        self._key_file: KeyFile | None = None
+        self._key_url: KeyUrl | None = None
+        if OAUTHBEARER in security.mechanisms and self._takes_signed_tokens:
+            self._fetch_keys()
 
     def make(self, name: str) -> ServerMechanism:
         """For one login; `name` is one of those that the listener has enabled."""
@@ -50,7 +57,7 @@ class ServerMechanisms:
         return Credential(found.salt, found.stored_key, found.server_key, found.iterations)
 
     def _token(self, mechanism: ScramMechanism, token_id: str) -> TokenLogin | None:
-        credentials, token = self._node.token_credentials, self._node.image.tokens.get(token_id)
+        credentials, token = self._token_credentials, self._node.image.tokens.get(token_id)
         if credentials is None or token is None:
             return None
         owner = token.owner.partition(":")[2]
@@ -59,12 +66,38 @@ class ServerMechanisms:
 
     def _judge(self) -> Judge:
         security, node = self._security, self._node
-        if security.callback_handler(OAUTHBEARER) == UNSECURED_HANDLER:
+        if not self._takes_signed_tokens:
             return UnsecuredJudge(security.options(OAUTHBEARER), node.clock.wall)
         settings = security.tokens
-        if self._keys is None or self._keys.path != settings.keys_path:
-            self._keys = KeyFile(node.disk, node.journal, settings.keys_path)
-        return SignedJudge(settings, self._keys, node.clock.wall)
+        if self._key_url is not None:
+            return SignedJudge(settings, self._key_url, node.clock.wall, self._key_url.unknown)
+        if self._key_file is None:
+            assert settings.keys_path is not None, "a file or a URL, or it had not started"
+            self._key_file = KeyFile(node.disk, node.journal, settings.keys_path)
+        return SignedJudge(settings, self._key_file, node.clock.wall)
+
+    @property
+    def _takes_signed_tokens(self) -> bool:
+        return self._security.callback_handler(OAUTHBEARER) != UNSECURED_HANDLER
+
+    def _fetch_keys(self) -> None:
+        """From now on, if they are not in a file."""
+        settings, node, url = self._security.keys, self._node, self._security.tokens.keys_url
+        if self._security.tokens.keys_path is None:
+            self._key_url = KeyUrl(
+                node.fetch,
+                FetchRequest(
+                    url,
+                    self._security.keys_trusted,
+                    settings.connect_timeout_ms,
+                    settings.read_timeout_ms,
+                    MOST_BYTES,
+                ),
+                RefreshSettings(settings.refresh_ms, settings.backoff_ms, settings.backoff_max_ms),
+                node.clock,
+                node.journal,
+            )
+            self._key_url.start()
 
 
 def client_mechanism(

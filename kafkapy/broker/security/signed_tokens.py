@@ -41,16 +41,19 @@ class BadKeys(ValueError):
 
 
 class SignedJudge:
-    """`keys` gives the provider's as they are now, by their ids."""
+    """`keys` gives the provider's as they are now, by their ids; `unknown` is told when a token
+    names another."""
 
     def __init__(
         self,
         settings: TokenSettings,
         keys: "Callable[[], Mapping[str, PublicKey]]",
         wall: Callable[[], Instant],
+        unknown: Callable[[], None] = lambda: None,
     ) -> None:
         self._settings = settings
         self._keys = keys
+        self._unknown = unknown
         self._wall = wall
 
     def __call__(self, token: str) -> Token:
@@ -70,6 +73,7 @@ class SignedJudge:
         if found is None and key_id is None and len(keys) == 1:
             found = next(iter(keys.values()))
         if found is None:
+            self._unknown()
             raise BadToken("a token that is signed by a key that nobody knows")
         if not _is_signature(str(algorithm), found, data, signature):
             raise BadToken("a token whose signature is wrong")

@@ -8,7 +8,7 @@ settings, files --> ListenerTls.server (who connects here), .client (whom we con
 import os
 import ssl
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -97,6 +97,7 @@ class Tls:
             if config.listening.protocol_of(name).has_tls
         }
         config.when_altered(lambda _: self.refresh())
+        config.check_files = self._check
 
     def __bool__(self) -> bool:
         return bool(self._listeners)
@@ -117,6 +118,13 @@ class Tls:
                     self._journal.error(
                         "certificates not renewed", listener=one.listener, reason=bad
                     )
+
+    def _check(self, after: BrokerConfig, altered: Collection[str]) -> None:
+        """ConfigError if a listener of which something is altered could not be served."""
+        for name in self._listeners:
+            prefix = f"listener.name.{name.lower()}.ssl."
+            if any(one.startswith(prefix) for one in altered):
+                ListenerTls(after, name)
 
 
 def context_of_client(settings: TlsSettings) -> ssl.SSLContext:

@@ -27,7 +27,7 @@ from tests.broker.security.gate import Client, secured_world
 NOW = 1_700_000_000
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 EC = ec.generate_private_key(ec.SECP256R1())
-SETTINGS = TokenSettings("/keys", "https://issuer", ("kafka", "other"), 30, "sub", "scope")
+SETTINGS = TokenSettings("file:///keys", "https://issuer", ("kafka", "other"), 30, "sub", "scope")
 CLAIMS = {"sub": "alice", "iss": "https://issuer", "aud": "kafka", "iat": NOW, "exp": NOW + 60}
 
 

@@ -70,13 +70,11 @@ class SaslKeys(Section):
         None,
         "How long a connection to the authentication provider may take.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_login_read_timeout_ms = int32(
         None,
         "How long a read from the authentication provider may take.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_login_retry_backoff_ms = int64(
         100,
@@ -237,19 +235,16 @@ class SaslKeys(Section):
         3600000,
         "How often the provider's keys are read anew.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_jwks_endpoint_retry_backoff_ms = int64(
         100,
         "How long a failed read of the keys waits at first.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms = int64(
         10000,
         "How long a failed read of the keys waits at most.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_jwks_endpoint_url = string(
         None,

@@ -1,0 +1,79 @@
+"""Key stores that are altered while the node runs: what cannot be read is refused beforehand."""
+
+from pathlib import Path
+
+import pytest
+
+from kafkapy.broker.config.broker_alter import check_broker_change
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.core.errors import Refused
+from kafkapy.server.tls.contexts import Tls
+from tests.broker.handlers.journal import ToldJournal
+from tests.certificates import Authority
+from tests.server.tls.test_contexts import configured, der, own_certificate
+
+AUTHORITY = Authority()
+LOCATION = "listener.name.ssl.ssl.keystore.location"
+PASSWORD = "listener.name.ssl.ssl.key.password"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> BrokerConfig:
+    pem = AUTHORITY.issue("first", hosts=("localhost",))
+    return configured(keystore_type="PEM", keystore_location=pem.write(tmp_path / "first.pem"))
+
+
+def alter(config: BrokerConfig, changes: dict[str, str | None]) -> None:
+    """As a broker does: judged, then written down."""
+    check_broker_change(config, changes, is_for_all=False)
+    left = {**config.broker_dynamic, **changes}
+    given = {name: text for name, text in left.items() if text is not None}
+    config.alter(cluster={}, broker=given)
+
+
+def test_a_store_that_can_be_read_counts_at_once(config: BrokerConfig, tmp_path: Path) -> None:
+    tls = Tls(config, ToldJournal())
+    second = AUTHORITY.issue("second", hosts=("localhost",))
+    alter(config, {LOCATION: str(second.write(tmp_path / "second.pem"))})
+    listener = tls.of("SSL")
+    assert listener is not None
+    assert own_certificate(listener) == der(second)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "cannot be read"),
+        ("nothing of the kind", "no private key"),
+        (AUTHORITY.pem, "no private key"),
+        (AUTHORITY.issue("a").key_pem() + AUTHORITY.issue("b").pem, "cannot be used"),
+    ],
+    ids=["missing", "text", "without a key", "of another key"],
+)
+def test_one_that_cannot_is_refused_and_nothing_changes(
+    config: BrokerConfig, tmp_path: Path, content: str | None, why: str
+) -> None:
+    tls = Tls(config, ToldJournal())
+    listener = tls.of("SSL")
+    assert listener is not None
+    before = own_certificate(listener)
+    path = tmp_path / "other.pem"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(Refused, match=why):
+        alter(config, {LOCATION: str(path)})
+    assert own_certificate(listener) == before
+    assert config.broker_dynamic == {}
+
+
+def test_what_was_altered_before_counts(config: BrokerConfig, tmp_path: Path) -> None:
+    """The password first, then the file that needs it; taking the password away is refused."""
+    Tls(config, ToldJournal())
+    path = AUTHORITY.issue("locked").write(tmp_path / "locked.pem", "a-secret")
+    with pytest.raises(Refused) as refused:
+        alter(config, {LOCATION: str(path), PASSWORD: "another-secret"})
+    assert "secret" not in str(refused.value)
+    alter(config, {LOCATION: str(path), PASSWORD: "a-secret"})
+    with pytest.raises(Refused):
+        alter(config, {PASSWORD: None})
+    alter(config, {PASSWORD: None, LOCATION: None})
