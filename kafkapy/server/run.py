@@ -20,7 +20,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import trio
 
@@ -87,12 +87,31 @@ class Serving:
     data: str
 
 
+class Beside(Protocol):
+    """What runs beside the node on a thread of its own, as HTTP does (kafkapy/http)."""
+
+    def start(self, node: Node, run_soon: Callable[[Callback], None], turn: Turn) -> None: ...
+
+    def serving(self) -> None:
+        """The node serves from now on."""
+
+    def broke(self, reason: str) -> None:
+        """What was answered in this turn was not written, and must not be told."""
+
+    def stop(self, then: Callback) -> None:
+        """`then` on the loop, within a bounded time: nobody asks the node any more."""
+
+    def close(self) -> None:
+        """At once; any number of times."""
+
+
 async def serve(
     config: BrokerConfig,
     journal: Journal,
     told: Callable[[Serving], None],
     *,
     stop: trio.Event | None = None,
+    beside: Beside | None = None,
 ) -> None:
     """Serve until SIGTERM, SIGINT or `stop`."""
     ask_for_short_slices()
@@ -102,6 +121,8 @@ async def serve(
             shell = Shell(config, journal, sockets)
             nursery.start_soon(shell.clock.run)
             nursery.start_soon(shell.reactor.run)
+            if beside is not None:
+                shell.put_beside(beside)
             if stop is None:
                 stop = trio.Event()
                 await nursery.start(_hear_signals, stop)
@@ -125,6 +146,8 @@ async def serve(
                 shell.release()
             nursery.cancel_scope.cancel()
     finally:
+        if beside is not None:
+            beside.close()
         for _, sock in sockets:
             sock.close()
 
@@ -159,6 +182,7 @@ class Shell:
         self._turn.failed = self._disk_failed
         self.listeners: list[Listener] = []
         self.is_serving = False
+        self._beside: Beside | None = None
         self._config = config
         self._journal = journal
         self._sockets = sockets
@@ -240,6 +264,11 @@ class Shell:
         for unlock in self._locks:
             unlock()
 
+    def put_beside(self, beside: Beside) -> None:
+        """Before `start`: how a node that waits for others is, may be asked meanwhile."""
+        self._beside = beside
+        beside.start(self.node, self.reactor.run_soon, self._turn)
+
     async def start(self) -> None:
         """Return once the node serves, for which others may have to be there; raises what kept
         it from serving."""
@@ -249,6 +278,8 @@ class Shell:
         await started.wait()
         self._accept(is_controller=False)
         self.is_serving = True
+        if self._beside is not None:
+            self._beside.serving()
 
     def _accept(self, *, is_controller: bool) -> None:
         """On the listeners of one of the roles."""
@@ -321,6 +352,8 @@ class Shell:
         for listener in self.listeners:
             listener.close_connections()
         self._network.break_all("what a frame spoke of could not be written")
+        if self._beside is not None:
+            self._beside.broke("what was answered could not be written")
         if count:
             reason = "answers on their way promised what could not be written"
             self._journal.warning("connections closed", count=count, reason=reason)
@@ -348,6 +381,10 @@ class Shell:
         removed = self._give_up_removed_directories()
         stopped = trio.Event()
         with trio.move_on_after(SHUTDOWN_SECONDS):
+            if self._beside is not None:
+                left = trio.Event()
+                self._beside.stop(left.set)
+                await left.wait()
             self.node.stop(stopped.set)
             await stopped.wait()
         if not stopped.is_set():
@@ -381,6 +418,8 @@ class Shell:
 
     def release(self) -> None:
         """Whatever the operating system holds for this node; any number of times."""
+        if self._beside is not None:
+            self._beside.close()
         self.close_connections()
         self._network.close()
         if isinstance(self._disk, RealDisk):

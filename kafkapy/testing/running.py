@@ -144,6 +144,14 @@ class Running:
         return f"{self._host}:{self.port}"
 
     @property
+    def http(self) -> str:
+        """Where it speaks HTTP, as a URL: with http.listeners=http://127.0.0.1:0 among its
+        settings. Another one after each start."""
+        http = self._running().http
+        assert http is not None, "give it http.listeners"
+        return http.addresses[0]
+
+    @property
     def is_in_memory(self) -> bool:
         return self._memory is not None
 

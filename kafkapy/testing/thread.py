@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import trio
 
@@ -29,6 +29,9 @@ from kafkapy.core.seams import Callback
 from kafkapy.testing.clock import AdvancingClock
 from kafkapy.testing.memory_disk import MemoryDisk
 from kafkapy.testing.shell import Around, Gate, Heard, TestShell, bind
+
+if TYPE_CHECKING:
+    from kafkapy.http.beside import Http
 
 # Far beyond what a start takes on a loaded machine: reached only when something hangs.
 START_SECONDS: Final = 60.0
@@ -72,6 +75,7 @@ class BrokerThread:
         # Onto the loop from another thread, once it serves.
         self._run_soon: Callable[[Callback], None] | None = None
         self._shell: TestShell | None = None
+        self.http: Http | None = None
         self._thread = threading.Thread(target=self._run, name="kafkapy-broker", daemon=True)
 
     def start(self) -> int:
@@ -190,6 +194,11 @@ class BrokerThread:
     async def _main(self) -> None:
         sockets = bind(self._config)
         try:
+            if self._config.http_listeners:
+                # Only then: it needs what a test without it may not have installed.
+                from kafkapy.http.beside import Http
+
+                self.http = Http(self._config, self._journal)
             clock = AdvancingClock(self._clock_ahead_ms)
             shell = TestShell(
                 self._config, self._journal, sockets, self._gate, clock, self._memory, self._around
@@ -199,6 +208,8 @@ class BrokerThread:
             finally:
                 shell.release()
         finally:
+            if self.http is not None:
+                self.http.close()
             for _, sock in sockets:
                 sock.close()
 
@@ -206,6 +217,8 @@ class BrokerThread:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(shell.clock.run)
             nursery.start_soon(shell.reactor.run)
+            if self.http is not None:
+                shell.put_beside(self.http)
             await shell.start()
             self._shell = shell
             self._run_soon = shell.reactor.run_soon

@@ -15,7 +15,7 @@ from kafkapy.broker.config.key import ConfigType, Dynamic, Key, Section
 from kafkapy.broker.config.keys.group import GroupConfigKeys
 from kafkapy.broker.config.keys.topic import TopicKeys
 from kafkapy.broker.config.resolve import FoundValue, Source, broker_values
-from kafkapy.broker.config.table import BrokerKeys, key_of
+from kafkapy.broker.config.table import OWN, BrokerKeys, key_of
 from kafkapy.broker.config.topic_config import topic_value
 from kafkapy.broker.config.values import ConfigError, parse, to_text
 from kafkapy.core.data import dataclass
@@ -48,7 +48,7 @@ def describe_broker(config: BrokerConfig) -> list[Described]:
     hidden = {
         name
         for name, key in BrokerKeys.table.items()
-        if key.is_internal or name in HIDDEN_UNLESS_SET
+        if key.is_internal or name in HIDDEN_UNLESS_SET or name in OWN
     }
     names = (set(BrokerKeys.table) - hidden) | given
     return [_broker_entry(config, name) for name in sorted(names)]

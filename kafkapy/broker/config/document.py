@@ -15,7 +15,7 @@ from kafkapy.broker.config.key import Dynamic, Key, NoDefault, Section
 from kafkapy.broker.config.keys.group import GroupConfigKeys
 from kafkapy.broker.config.keys.topic import TopicKeys
 from kafkapy.broker.config.refusals import Kind, kind_of, refusal_of
-from kafkapy.broker.config.table import BrokerKeys
+from kafkapy.broker.config.table import OWN, BrokerKeys
 from kafkapy.broker.config.values import to_text
 
 PATH: Final = Path(__file__).parents[3] / "docs" / "CONFIG.md"
@@ -25,9 +25,10 @@ _HEAD: Final = """\
 
 <!-- Written by `python -m kafkapy.broker.config.document`; do not edit. -->
 
-kafkapy takes Apache Kafka's settings under Apache Kafka's names: {count} keys of a broker, {topic}
-of a topic, {group} of a group and {metrics} of a client metrics subscription. They are read from a
-`server.properties` (`kafkapy serve --config FILE`) or given one by one (`--set KEY=VALUE`).
+kafkapy takes Apache Kafka's settings under Apache Kafka's names: {count} keys of a broker ({own}
+of them, about HTTP, are its own), {topic} of a topic, {group} of a group and {metrics} of a client
+metrics subscription. They are read from a `server.properties` (`kafkapy serve --config FILE`) or
+given one by one (`--set KEY=VALUE`).
 
 - An unknown key is warned about. A bad value stops the start, with the key, the value and what
   is allowed.
@@ -54,6 +55,7 @@ def document() -> str:
     kinds = Counter(kind_of(key) for section in sections for key in _shown(section))
     head = _HEAD.format(
         count=len(_shown(BrokerKeys)),
+        own=len(OWN),
         topic=len(_shown(TopicKeys)),
         group=len(_shown(GroupConfigKeys)),
         metrics=len(_shown(ClientMetricsKeys)),
@@ -78,6 +80,7 @@ def _broker_part(section: type[Section]) -> Iterator[str]:
 
 _TITLES: Final = {
     "Group": "groups",
+    "Http": "HTTP",
     "Log": "logs",
     "Remote": "tiered storage",
     "Sasl": "SASL",

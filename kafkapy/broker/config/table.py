@@ -4,6 +4,7 @@ from typing import Any
 
 from kafkapy.broker.config.key import Key
 from kafkapy.broker.config.keys.groups import GroupKeys
+from kafkapy.broker.config.keys.http import HttpKeys
 from kafkapy.broker.config.keys.log import LogKeys
 from kafkapy.broker.config.keys.network import NetworkKeys
 from kafkapy.broker.config.keys.node import NodeKeys
@@ -24,6 +25,9 @@ _FOREIGN = ("rsm.config.", "rlmm.config.", "config.providers.")
 SUPER_USERS = "super.users"
 ALLOW_WITHOUT_ACL = "allow.everyone.if.no.acl.found"
 
+# Keys that Apache Kafka does not have: described only where they are set.
+OWN = frozenset(HttpKeys.table)
+
 
 class BrokerKeys(
     NodeKeys,
@@ -38,6 +42,7 @@ class BrokerKeys(
     TlsKeys,
     SaslKeys,
     RemoteKeys,
+    HttpKeys,
 ):
     """`table` has them by Kafka's name."""
 

@@ -40,7 +40,7 @@ class ServerMechanisms:
         if name == PLAIN:
             return PlainServer(self._security.options(name))
         if name == OAUTHBEARER:
-            return OAuthBearerServer(self._judge())
+            return OAuthBearerServer(self.judge())
         mechanism = scram.MECHANISMS[name]
         return ScramServer(
             mechanism,
@@ -64,7 +64,8 @@ class ServerMechanisms:
         ends = min(token.max_timestamp, token.expiration_timestamp)
         return TokenLogin(owner, credentials.of(token_id, mechanism), ends)
 
-    def _judge(self) -> Judge:
+    def judge(self) -> Judge:
+        """Of tokens, as the settings are now."""
         security, node = self._security, self._node
         if not self._takes_signed_tokens:
             return UnsecuredJudge(security.options(OAUTHBEARER), node.clock.wall)

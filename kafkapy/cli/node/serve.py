@@ -9,7 +9,9 @@ import argparse
 import gc
 import json
 import os
-from typing import Final
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.properties import parse_properties
@@ -18,8 +20,13 @@ from kafkapy.cli.main import Failed
 from kafkapy.cli.node.environment import LOG_FORMAT, MOUNTED_CONFIG, cluster_id_of, from_environment
 from kafkapy.core.errors import DiskFailed
 
+if TYPE_CHECKING:
+    from kafkapy.http.beside import Http
+    from kafkapy.server.run import Serving
+
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 DEFAULT_DATA: Final = "./data"
+DEFAULT_HTTP: Final = "127.0.0.1:8080"
 DEFAULT_TEST_API: Final = "127.0.0.1:9099"
 
 # What a node that nobody configured is: a cluster of one, kind to its own topics. Kafka's
@@ -60,6 +67,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="events and the serving line as JSON")
     parser.add_argument("--quiet", action="store_true", help="only warnings and errors")
     parser.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        nargs="?",
+        const=DEFAULT_HTTP,
+        help="metrics, health and more over HTTP, as http.listeners says it "
+        f"(default {DEFAULT_HTTP}); needs kafkapy[http]",
+    )
+    parser.add_argument(
         "--test-api",
         metavar="HOST:PORT",
         nargs="?",
@@ -93,11 +108,17 @@ def run(options: argparse.Namespace) -> int:
         journal.warning("unknown setting", key=name, effect="ignored")
 
     def told(serving: Serving) -> None:
-        print(_line(serving, as_json=options.json), flush=True)
+        addresses = () if http is None else http.addresses
+        print(_line(serving, addresses, as_json=options.json), flush=True)
 
     why: BaseException | None = None
+    http: Http | None = None
     try:
-        trio.run(serve, config, journal, told)
+        if config.http_listeners:
+            from kafkapy.http import beside
+
+            http = beside.Http(config, journal)
+        trio.run(partial(serve, config, journal, told, beside=http))
     except* (CannotListen, CannotStart, DiskFailed, ConfigError) as group:
         why = _first(group)  # raised in here it would be in a group itself
     if why is not None:
@@ -121,6 +142,8 @@ def configured(options: argparse.Namespace) -> BrokerConfig:
         _listen(properties, options.listen or DEFAULT_LISTEN)
     if options.data is not None or alone:
         properties["log.dirs"] = _data(options.data or DEFAULT_DATA)
+    if getattr(options, "http", None) is not None:
+        properties["http.listeners"] = _http(options.http)
     for given in options.set:
         key, equals, value = given.partition("=")
         if not equals:
@@ -167,6 +190,13 @@ def _listen(properties: dict[str, str], listen: str) -> None:
     properties["listeners"] = ",".join([f"PLAINTEXT://{host}:{port}", *others])
 
 
+def _http(address: str) -> str:
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise Failed(f"--http {address}: expected HOST:PORT, for example {DEFAULT_HTTP}")
+    return f"http://{address}"
+
+
 def _read_properties(path: str) -> dict[str, str]:
     try:
         with open(path, encoding="utf-8") as file:
@@ -177,22 +207,19 @@ def _read_properties(path: str) -> dict[str, str]:
         raise Failed(f"--config {path}: not a text file in UTF-8: {bad.reason}") from None
 
 
-def _line(serving: "object", *, as_json: bool) -> str:
-    from kafkapy.server.run import Serving
-
-    assert isinstance(serving, Serving)
+def _line(serving: "Serving", http: Sequence[str], *, as_json: bool) -> str:
     if as_json:
-        return json.dumps(
-            {
-                "event": "serving",
-                "address": serving.address,
-                "node_id": serving.node_id,
-                "cluster_id": serving.cluster_id,
-                "data": serving.data,
-            }
-        )
+        facts = {
+            "event": "serving",
+            "address": serving.address,
+            "node_id": serving.node_id,
+            "cluster_id": serving.cluster_id,
+            "data": serving.data,
+        }
+        return json.dumps({**facts, "http": list(http)} if http else facts)
+    where = f"{serving.address}, {', '.join(http)}" if http else serving.address
     return (
-        f"kafkapy serves on {serving.address} "
+        f"kafkapy serves on {where} "
         f"(node {serving.node_id}, cluster {serving.cluster_id}, data in {serving.data})"
     )
 

@@ -21,10 +21,10 @@ from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, utf8
 from kafkapy.cli.client import Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
-from kafkapy.cli.topics.partitioner import partition_for_key
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import Codec, NewRecord, build_batch
+from kafkapy.protocol.partitioner import partition_for_key
 
 _NO_TIMESTAMP: Final = -1
 _BATCH_RECORDS: Final = 1000

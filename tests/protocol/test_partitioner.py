@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkapy.cli.topics.partitioner import murmur2, partition_for_key
+from kafkapy.protocol.partitioner import murmur2, partition_for_key
 
 
 @pytest.mark.parametrize(

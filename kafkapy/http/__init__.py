@@ -1,0 +1,1 @@
+"""HTTP beside Kafka's protocol; README.md says how it is made."""

@@ -1,0 +1,187 @@
+"""What every request passes before a page sees it, and every answer on its way out.
+
+    Host        asked by another name than this node's (DNS rebinding)     421
+    Origin      a page of somebody else's, in somebody's browser           403, or CORS
+    head        longer than http.max.header.bytes                          431
+    body        longer than http.max.request.bytes                         413
+    login       who it is (login.py); not for what is OPEN                 401, after a while
+    time        nothing to say within http.request.timeout.ms              504
+
+An answer that has begun may take as long as its reader keeps reading.
+"""
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import trio
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.security.mechanism import LoginFailed
+from kafkapy.core.seams import Journal
+from kafkapy.http.login import Logins
+from kafkapy.http.problems import problem
+from kafkapy.http.site import PRINCIPAL
+
+# Asked by those who cannot log in (docker, Kubernetes), and telling nothing but yes or no.
+OPEN: Final = frozenset({"/health/live", "/health/ready"})
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_NO_CACHE: Final = (b"cache-control", b"no-store")
+_ALWAYS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_ALLOWED_METHODS: Final = "GET, POST, PUT, PATCH, DELETE"
+_ALLOWED_HEADERS: Final = "authorization, content-type, idempotency-key, if-match"
+_CORS_SECONDS: Final = "600"
+# Where the server puts whose certificate the client has shown (server.py).
+CERTIFIED: Final = "kafkapy.certified"
+
+
+class Entry:
+    def __init__(
+        self,
+        app: ASGIApp,
+        config: BrokerConfig,
+        logins: Logins,
+        journal: Journal,
+        own_names: Iterable[str] = (),
+    ) -> None:
+        self._app = app
+        self._logins = logins
+        self._journal = journal
+        self._max_bytes = config.http_max_request_bytes
+        self._max_header_bytes = config.http_max_header_bytes
+        self._timeout_seconds = config.http_request_timeout_ms / 1000
+        self._origins = frozenset(config.http_cors_allowed_origins)
+        names = {*config.http_allowed_hosts, *own_names}
+        self._hosts = frozenset(one.lower() for one in names if one)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        refused = await self._refusal(scope, Headers(scope=scope))
+        if refused is not None:
+            await refused(scope, receive, _with_headers(scope, send, self._origins))
+            return
+        await self._in_time(scope, receive, _with_headers(scope, send, self._origins))
+
+    async def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        size = sum(len(name) + len(value) for name, value in scope["headers"])
+        if size > self._max_header_bytes:
+            return problem(431, f"{size} bytes of headers; {self._max_header_bytes} are read")
+        host = headers.get("host", "")
+        if not self._is_own(host):
+            return problem(
+                421, f"this node is not called {host}: name it in http.allowed.hosts, if it is"
+            )
+        method, origin = scope.get("method", "GET"), headers.get("origin")
+        if origin is not None and origin not in self._origins and not _is_same(origin, host):
+            is_read = method in _SAFE and scope["type"] == "http"
+            if not is_read or method == "OPTIONS":
+                return problem(403, "a page of another origin asks: http.cors.allowed.origins")
+        if method == "OPTIONS" and "access-control-request-method" in headers:
+            return Response(None, 204, _preflight())
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > self._max_bytes:
+            return problem(413, f"a body of {length} bytes; {self._max_bytes} are read at most")
+        if scope["path"] in OPEN:
+            return None
+        return await self._unknown(scope, headers)
+
+    async def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
+        try:
+            principal = await self._logins.log_in(
+                headers.get("authorization"), scope.get(CERTIFIED)
+            )
+        except LoginFailed as failed:
+            if "authorization" in headers:
+                await self._say_failed(scope, failed)
+            response = problem(401, "log in as one of this cluster's users")
+            for one in self._logins.challenges:
+                response.headers.append("www-authenticate", one)
+            return response
+        scope[PRINCIPAL] = principal
+        return None
+
+    async def _say_failed(self, scope: Scope, failed: LoginFailed) -> None:
+        """Slowly, as Kafka's listeners do: so is guessing."""
+        peer = scope["client"][0] if scope.get("client") else "-"
+        self._journal.warning("authentication failed", listener="HTTP", peer=peer, reason=failed)
+        await trio.sleep(self._logins.failure_delay_seconds)
+
+    def _is_own(self, host: str) -> bool:
+        name = urlsplit(f"//{host}").hostname or ""
+        if not host or "*" in self._hosts or name in self._hosts:
+            return True
+        if name == "localhost" or name.endswith(".localhost"):
+            return True
+        try:
+            ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    async def _in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+        count = 0
+
+        async def receive_some() -> Message:
+            nonlocal count
+            message = await receive()
+            count += len(message.get("body", b"")) if message["type"] == "http.request" else 0
+            if count > self._max_bytes:
+                raise HTTPException(413, f"a body of more than {self._max_bytes} bytes")
+            return message
+
+        async def send_some(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            scoped.deadline = float("inf")
+            await send(message)
+
+        with trio.move_on_after(self._timeout_seconds) as scoped:
+            await self._app(scope, receive_some, send_some)
+        if scoped.cancelled_caught and not has_begun:
+            late = problem(504, f"no answer within {self._timeout_seconds} s")
+            await late(scope, receive, send)
+
+
+def _is_same(origin: str, host: str) -> bool:
+    return urlsplit(origin).netloc.lower() == host.lower()
+
+
+def _preflight() -> dict[str, str]:
+    return {
+        "access-control-allow-methods": _ALLOWED_METHODS,
+        "access-control-allow-headers": _ALLOWED_HEADERS,
+        "access-control-max-age": _CORS_SECONDS,
+    }
+
+
+def _with_headers(scope: Scope, send: Send, origins: frozenset[str]) -> Send:
+    origin = Headers(scope=scope).get("origin")
+    more = list(_ALWAYS)
+    if origin is not None and origin in origins:
+        more.append((b"access-control-allow-origin", origin.encode()))
+        more.append((b"access-control-allow-credentials", b"true"))
+    if origins:
+        more.append((b"vary", b"origin"))
+
+    async def send_with(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers: list[Any] = list(message.get("headers", ()))
+            names = {name for name, _ in headers}
+            headers += [one for one in (*more, _NO_CACHE) if one[0] not in names]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return send_with

@@ -1,0 +1,1 @@
+"""How pages talk to Kafka."""

@@ -1,0 +1,250 @@
+"""A client of the cluster in the name of one principal; pages have one per request.
+
+    ask            this node, as if its principal had come by a socket
+    ask_broker     any broker: this one as above, another under this node's name, after what is
+                   asked for has been allowed here (permissions.py)
+    ask_leader, ask_coordinator      whoever that is, again if it has changed
+    ask_all        every broker that is there, for what each knows of itself
+
+What only the controller decides is enveloped by this node as for any client. Fields are kio's
+names, as in handlers. Errors inside answers are for who asks, but for those that pass by
+themselves: those are asked again until the time is up.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import trio
+
+from kafkapy.broker.peers.broker_connections import BrokerConnections
+from kafkapy.broker.requests.request import Peer
+from kafkapy.core.errors import ErrorCode
+from kafkapy.http.kafka import permissions
+from kafkapy.http.kafka.errors import PASSING, KafkaError, check
+from kafkapy.http.kafka.link import NodeLink
+from kafkapy.kraft.acls import Operation, ResourceType
+from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.image.topics import PartitionState, TopicState
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.framing import frame, read_response_head, request_head
+from kafkapy.protocol.messages import decode_response, encode_request
+
+T = TypeVar("T")
+Body = Mapping[str, Any]
+CLIENT_ID: Final = "kafkapy-http"
+GROUP, TRANSACTION = 0, 1
+_RETRY_SECONDS: Final = 0.05
+# The newest that Apache Kafka 4.0 serves too and that names topics: a peer may be older.
+VERSIONS: Final[Mapping[ApiKey, int]] = {
+    ApiKey.PRODUCE: 12,
+    ApiKey.FETCH: 12,
+    ApiKey.LIST_OFFSETS: 10,
+    ApiKey.METADATA: 12,
+    ApiKey.OFFSET_COMMIT: 9,
+    ApiKey.OFFSET_FETCH: 9,
+    ApiKey.FIND_COORDINATOR: 5,
+    ApiKey.JOIN_GROUP: 9,
+    ApiKey.HEARTBEAT: 4,
+    ApiKey.LEAVE_GROUP: 5,
+    ApiKey.SYNC_GROUP: 5,
+    ApiKey.DESCRIBE_GROUPS: 6,
+    ApiKey.LIST_GROUPS: 5,
+    ApiKey.CREATE_TOPICS: 7,
+    ApiKey.DELETE_TOPICS: 6,
+    ApiKey.DELETE_RECORDS: 2,
+    ApiKey.INIT_PRODUCER_ID: 5,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: 4,
+    ApiKey.DESCRIBE_ACLS: 3,
+    ApiKey.CREATE_ACLS: 3,
+    ApiKey.DELETE_ACLS: 3,
+    ApiKey.DESCRIBE_CONFIGS: 4,
+    ApiKey.ALTER_CONFIGS: 2,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: 1,
+    ApiKey.DESCRIBE_LOG_DIRS: 4,
+    ApiKey.CREATE_PARTITIONS: 3,
+    ApiKey.DELETE_GROUPS: 2,
+    ApiKey.ELECT_LEADERS: 2,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: 0,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: 0,
+    ApiKey.OFFSET_DELETE: 0,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: 1,
+    ApiKey.ALTER_CLIENT_QUOTAS: 1,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: 0,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: 0,
+    ApiKey.DESCRIBE_QUORUM: 2,
+    ApiKey.UPDATE_FEATURES: 2,
+    ApiKey.DESCRIBE_CLUSTER: 1,
+    ApiKey.DESCRIBE_PRODUCERS: 0,
+    ApiKey.DESCRIBE_TRANSACTIONS: 0,
+    ApiKey.LIST_TRANSACTIONS: 1,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: 1,
+    ApiKey.CONSUMER_GROUP_DESCRIBE: 1,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: 0,
+    ApiKey.LIST_CONFIG_RESOURCES: 0,
+    ApiKey.WRITE_TXN_MARKERS: 1,
+}
+
+
+class Kafka:
+    """`principal` at `host`. One that asks for what may take long (a fetch that waits) is used
+    as a context manager: its questions to other brokers then hold up nobody else's."""
+
+    def __init__(
+        self,
+        link: NodeLink,
+        principal: str,
+        host: str,
+        *,
+        client_id: str = CLIENT_ID,
+        timeout_ms: int = 30_000,
+    ) -> None:
+        self.link = link
+        self.principal = principal
+        self.timeout_ms = timeout_ms
+        self._client_id = client_id
+        self._peer = Peer(_listener(link), host, principal=principal, software_name=CLIENT_ID)
+        self._own: BrokerConnections | None = None
+
+    async def __aenter__(self) -> "Kafka":
+        self._own = self.link.connections()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        own, self._own = self._own, None
+        if own is not None:
+            with trio.CancelScope(shield=True):
+                await self.link.call(own.close)
+
+    @property
+    def image(self) -> MetadataImage:
+        """The whole metadata, whoever asks: what of it may be shown is `allowed`."""
+        return self.link.image
+
+    @property
+    def node_id(self) -> int:
+        return self.link.node.node_id
+
+    # --- who is asked ---
+
+    async def ask(self, api: ApiKey, body: Body, version: int | None = None) -> Any:
+        """This node; the decoded response."""
+        chosen = VERSIONS[api] if version is None else version
+        head = request_head(api, chosen, 0, self._client_id)
+        view = await self.link.request(frame(head, encode_request(api, chosen, body)), self._peer)
+        _, body_at = read_response_head(api, chosen, view)
+        return decode_response(api, chosen, view[body_at:])
+
+    async def ask_broker(
+        self, broker_id: int, api: ApiKey, body: Body, version: int | None = None
+    ) -> Any:
+        if broker_id == self.node_id:
+            return await self.ask(api, body, version)
+        chosen = VERSIONS[api] if version is None else version
+        await self.link.call(lambda: permissions.require(self.link.node, self._peer, api, body))
+        packed = encode_request(api, chosen, body)
+        view = await self.link.request_to(
+            broker_id, api, chosen, packed, self.timeout_ms, self._own
+        )
+        return decode_response(api, chosen, view)
+
+    async def ask_all(self, api: ApiKey, body: Body) -> dict[int, Any]:
+        """Broker -> its answer, or the KafkaError that came in its place."""
+        answers: dict[int, Any] = {}
+
+        async def one(broker_id: int) -> None:
+            try:
+                answers[broker_id] = await self.ask_broker(broker_id, api, body)
+            except KafkaError as failed:
+                answers[broker_id] = failed
+
+        async with trio.open_nursery() as nursery:
+            for broker_id in self.brokers():
+                nursery.start_soon(one, broker_id)
+        return dict(sorted(answers.items()))
+
+    async def ask_leader(
+        self,
+        topic: str,
+        partition: int,
+        api: ApiKey,
+        body: Body,
+        code_of: Callable[[Any], int],
+    ) -> Any:
+        """`code_of(answer)`: while that may pass, whoever leads then is asked again."""
+
+        async def once() -> Any:
+            leader = self.partition(topic, partition).leader
+            if leader < 0:
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
+            answer = await self.ask_broker(leader, api, body)
+            check(code_of(answer), f"{topic}-{partition}")
+            return answer
+
+        return await self.until_it_passes(once)
+
+    async def ask_coordinator(
+        self, name: str, api: ApiKey, body: Body, code_of: Callable[[Any], int], kind: int = GROUP
+    ) -> Any:
+        """Of a group, or of a transactional id (`TRANSACTION`)."""
+
+        async def once() -> Any:
+            answer = await self.ask_broker(await self.coordinator(name, kind), api, body)
+            code = code_of(answer)
+            if code in PASSING:
+                raise KafkaError(code, name)
+            return answer
+
+        return await self.until_it_passes(once)
+
+    async def until_it_passes(self, once: Callable[[], Any]) -> Any:
+        """`await once()` again while it raises what may be different in a moment."""
+        deadline = trio.current_time() + self.timeout_ms / 1000
+        while True:
+            try:
+                return await once()
+            except KafkaError as failed:
+                if failed.code not in PASSING or trio.current_time() >= deadline:
+                    raise
+                if not self.link.is_serving:
+                    raise
+            await trio.sleep(_RETRY_SECONDS)
+
+    # --- what is known here ---
+
+    def brokers(self) -> list[int]:
+        """Those that are registered and not fenced."""
+        return sorted(one for one, known in list(self.image.brokers.items()) if not known.fenced)
+
+    def topic(self, name: str) -> TopicState:
+        """KafkaError if there is none."""
+        found = self.image.topics_by_name.get(name)
+        if found is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
+        return found
+
+    def partition(self, topic: str, partition: int) -> PartitionState:
+        found = self.topic(topic).partitions.get(partition)
+        if found is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{partition}")
+        return found
+
+    async def coordinator(self, name: str, kind: int = GROUP) -> int:
+        body = {"key_type": kind, "coordinator_keys": [name]}
+        row = (await self.ask(ApiKey.FIND_COORDINATOR, body)).coordinators[0]
+        check(row.error_code, name, row.error_message)
+        return int(row.node_id)
+
+    async def allowed(
+        self, operation: Operation, resource_type: ResourceType, names: "list[str]"
+    ) -> set[str]:
+        """Those of `names` that the principal may do that to."""
+        node, peer = self.link.node, self._peer
+        return await self.link.call(
+            lambda: permissions.allowed(node, peer, operation, resource_type, names)
+        )
+
+
+def _listener(link: NodeLink) -> str:
+    """Whose addresses answers name: the first for clients."""
+    listening = link.node.config.listening
+    return (listening.broker or listening.all)[0].name

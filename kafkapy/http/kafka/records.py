@@ -1,0 +1,204 @@
+"""Records in and out: produce, fetch, offsets of partitions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from kafkapy.core.errors import Corrupt, ErrorCode
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.kafka.errors import KafkaError
+from kafkapy.protocol import batch
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.compression import Codec
+from kafkapy.protocol.records import NewRecord, Record
+
+END, START = -1, -2
+_DEFAULT_BYTES: Final = 1024 * 1024
+
+
+class Produced(NamedTuple):
+    """Where the first of the records is; the others follow."""
+
+    partition: int
+    offset: int
+    timestamp: int  # of the log, where that sets it; -1 if the records' own count
+
+
+class Fetched(NamedTuple):
+    """`records` from the offset that was asked for on, control records left out; `next_offset`
+    is where to go on, also past what is left out."""
+
+    records: list[Record]
+    next_offset: int
+    high_watermark: int
+    log_start_offset: int
+
+
+async def produce(
+    kafka: Kafka,
+    topic: str,
+    partition: int,
+    records: Sequence[NewRecord],
+    *,
+    acks: int = -1,
+    codec: Codec = Codec.NONE,
+    producer: "tuple[int, int, int] | None" = None,
+) -> Produced:
+    """`producer` is (id, epoch, sequence of the first record), for who writes exactly once."""
+    if not records:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, topic, "no records")
+    producer_id, epoch, sequence = producer or (-1, -1, -1)
+    packed = batch.build_batch(
+        records, codec=codec, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
+    )
+    body = {
+        "transactional_id": None,
+        "acks": acks,
+        "timeout": kafka.timeout_ms,
+        "topic_data": [
+            {"name": topic, "partition_data": [{"index": partition, "records": packed}]}
+        ],
+    }
+
+    async def once() -> Produced:
+        leader = kafka.partition(topic, partition).leader
+        if leader < 0:
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
+        answer = await kafka.ask_broker(leader, ApiKey.PRODUCE, body)
+        row = answer.responses[0].partition_responses[0]
+        if row.error_code:
+            told = [one.batch_index_error_message for one in row.record_errors]
+            message = row.error_message or next((one for one in told if one), None)
+            raise KafkaError(row.error_code, f"{topic}-{partition}", message)
+        return Produced(partition, row.base_offset, milliseconds(row.log_append_time))
+
+    return Produced(*await kafka.until_it_passes(once))
+
+
+async def fetch(
+    kafka: Kafka,
+    topic: str,
+    partition: int,
+    offset: int,
+    *,
+    max_bytes: int = _DEFAULT_BYTES,
+    max_wait_ms: int = 0,
+    committed: bool = True,
+) -> Fetched:
+    """One answer's worth from `offset` on. Who waits for more uses `async with Kafka(...)`."""
+    asked = {
+        "partition": partition,
+        "current_leader_epoch": -1,
+        "fetch_offset": offset,
+        "last_fetched_epoch": -1,
+        "log_start_offset": -1,
+        "partition_max_bytes": max_bytes,
+    }
+    body = {
+        "replica_id": -1,
+        "max_wait": max_wait_ms,
+        "min_bytes": 1,
+        "max_bytes": max_bytes,
+        "isolation_level": int(committed),
+        "session_id": 0,
+        "session_epoch": -1,
+        "topics": [{"topic": topic, "partitions": [asked]}],
+        "forgotten_topics_data": [],
+        "rack_id": "",
+    }
+
+    def code_of(answer: Any) -> int:
+        return int(answer.error_code or _row(answer).error_code)
+
+    row = _row(await kafka.ask_leader(topic, partition, ApiKey.FETCH, body, code_of))
+    aborted = row.aborted_transactions if committed else None
+    data = bytes(row.records or b"")
+    try:
+        records, next_offset = _visible(data, offset, aborted or ())
+    except Corrupt as bad:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{topic}-{partition}", str(bad)) from None
+    return Fetched(records, next_offset, row.high_watermark, row.log_start_offset)
+
+
+async def list_offsets(
+    kafka: Kafka, topic: str, timestamps: Mapping[int, int], *, committed: bool = False
+) -> dict[int, int]:
+    """Partition -> offset, for START, END or a time in ms of each; -1 where nothing is as new."""
+    found: dict[int, int] = {}
+
+    async def once() -> None:
+        for leader, wanted in _by_leader(kafka, topic, timestamps, found).items():
+            body = _list_offsets_body(kafka, topic, wanted, committed)
+            answer = await kafka.ask_broker(leader, ApiKey.LIST_OFFSETS, body)
+            failed: KafkaError | None = None
+            for row in answer.topics[0].partitions:
+                if row.error_code:
+                    failed = KafkaError(row.error_code, f"{topic}-{row.partition_index}")
+                else:
+                    found[row.partition_index] = row.offset
+            if failed is not None:
+                raise failed
+
+    await kafka.until_it_passes(once)
+    return dict(sorted(found.items()))
+
+
+def _by_leader(
+    kafka: Kafka, topic: str, timestamps: Mapping[int, int], found: Mapping[int, int]
+) -> dict[int, dict[int, int]]:
+    """What is still to be asked, and whom."""
+    wanted: dict[int, dict[int, int]] = {}
+    for partition, timestamp in timestamps.items():
+        if partition not in found:
+            leader = kafka.partition(topic, partition).leader
+            if leader < 0:
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
+            wanted.setdefault(leader, {})[partition] = timestamp
+    return wanted
+
+
+def _list_offsets_body(
+    kafka: Kafka, topic: str, timestamps: Mapping[int, int], committed: bool
+) -> dict[str, Any]:
+    partitions = [
+        {"partition_index": partition, "current_leader_epoch": -1, "timestamp": timestamp}
+        for partition, timestamp in timestamps.items()
+    ]
+    return {
+        "replica_id": -1,
+        "isolation_level": int(committed),
+        "topics": [{"name": topic, "partitions": partitions}],
+        "timeout": kafka.timeout_ms,
+    }
+
+
+def _row(answer: Any) -> Any:
+    return answer.responses[0].partitions[0]
+
+
+def _visible(data: bytes, offset: int, aborted: Sequence[Any]) -> tuple[list[Record], int]:
+    """As a consumer of Kafka's: what an aborted transaction wrote is left out (KIP-98)."""
+    firsts = sorted((one.first_offset, one.producer_id) for one in aborted)
+    open_aborted: set[int] = set()
+    records: list[Record] = []
+    next_offset = offset
+    for position, header in batch.batches(data):
+        while firsts and firsts[0][0] <= header.last_offset:
+            open_aborted.add(firsts.pop(0)[1])
+        next_offset = max(next_offset, header.next_offset)
+        if header.is_control:
+            open_aborted.discard(header.producer_id)
+            continue
+        if header.is_transactional and header.producer_id in open_aborted:
+            continue
+        whole = data[position : position + header.size]
+        records += (one for one in batch.records(whole) if one.offset >= offset)
+    return records, next_offset
+
+
+def milliseconds(moment: Any) -> int:
+    """kio gives moments as datetimes; -1 for none."""
+    if moment is None:
+        return -1
+    if isinstance(moment, int):
+        return moment
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,35 @@
+"""A broker with HTTP beside it, asked with sockets and without."""
+
+from collections.abc import Iterator
+
+import httpx2 as httpx
+import pytest
+from starlette.testclient import TestClient
+
+from kafkapy.http.app import make_app
+from kafkapy.http.site import Site
+from kafkapy.testing import Broker
+from tests.http.pages import HTTP, client_of, link_of
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """One for all tests of a module: each uses topics of its own."""
+    with Broker(HTTP) as started:
+        yield started
+
+
+@pytest.fixture
+def over_http(broker: Broker) -> Iterator[httpx.Client]:
+    """Over real sockets."""
+    with client_of(broker) as client:
+        yield client
+
+
+@pytest.fixture
+def pages(broker: Broker) -> Iterator[TestClient]:
+    """The same pages without sockets, on a Trio loop of the test's."""
+    link = link_of(broker)
+    site = Site(link.node.config, link.node.journal, link)
+    with TestClient(make_app(site), "http://127.0.0.1", backend="trio") as client:
+        yield client

@@ -1,0 +1,127 @@
+"""What every request passes: its host, where its page is from, how long it is."""
+
+from collections.abc import Iterator
+
+import httpx2 as httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from kafkapy.http.entry import Entry
+from kafkapy.http.login import Logins
+from kafkapy.testing import Broker
+from tests.http.pages import HTTP, client_of, link_of
+
+PROBLEM = "application/problem+json"
+
+
+def test_a_node_that_serves_is_alive_and_ready(over_http: httpx.Client) -> None:
+    assert over_http.get("/health/live").status_code == 200
+    assert over_http.get("/health/ready").status_code == 200
+
+
+def test_what_is_not_there_is_a_problem_in_json(over_http: httpx.Client) -> None:
+    answer = over_http.get("/no/such/page")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == PROBLEM
+    assert answer.json()["status"] == 404
+
+
+def test_no_page_is_sniffed_framed_or_kept(over_http: httpx.Client) -> None:
+    headers = over_http.get("/health/live").headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["cache-control"] == "no-store"
+    assert "server" not in headers
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example"])
+def test_somebody_elses_name_for_this_node_is_refused(over_http: httpx.Client, host: str) -> None:
+    """Whose name servers say 127.0.0.1: his page would be of this node's origin."""
+    assert over_http.get("/health/live", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1", "[::1]:8080", "10.1.2.3"])
+def test_names_of_this_machine_and_addresses_are_its_own(
+    over_http: httpx.Client, host: str
+) -> None:
+    assert over_http.get("/health/live", headers={"host": host}).status_code == 200
+
+
+def test_a_page_of_another_origin_may_not_change_anything(over_http: httpx.Client) -> None:
+    headers = {"origin": "https://elsewhere.example"}
+    assert over_http.post("/health/live", headers=headers).status_code == 403
+    own = {"origin": str(over_http.base_url).rstrip("/")}
+    assert over_http.post("/health/live", headers=own).status_code == 405
+
+
+def test_browsers_are_told_nothing_of_other_origins(over_http: httpx.Client) -> None:
+    headers = {"origin": "https://elsewhere.example"}
+    answer = over_http.get("/health/live", headers=headers)
+    assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Broker]:
+    """Small in everything, and with somebody else's pages."""
+    settings = {
+        "http.max.header.bytes": "1024",
+        "http.max.request.bytes": "1000",
+        "http.cors.allowed.origins": "https://ours.example",
+        "http.allowed.hosts": "kafka.example",
+    }
+    with Broker({**HTTP, **settings}) as broker:
+        yield broker
+
+
+def test_an_origin_that_is_named_may_ask(strict: Broker) -> None:
+    headers = {
+        "origin": "https://ours.example",
+        "access-control-request-method": "POST",
+        "host": "kafka.example",
+    }
+    with client_of(strict) as client:
+        answer = client.options("/health/live", headers=headers)
+    assert answer.status_code == 204
+    assert answer.headers["access-control-allow-origin"] == "https://ours.example"
+    assert "POST" in answer.headers["access-control-allow-methods"]
+
+
+def test_a_head_that_is_too_long_is_refused(strict: Broker) -> None:
+    with client_of(strict) as client:
+        answer = client.get("/health/live", headers={"x-long": "x" * 4096})
+    assert answer.status_code == 431
+
+
+def test_a_body_that_is_too_long_is_refused_before_it_is_read(strict: Broker) -> None:
+    with client_of(strict) as client:
+        assert client.post("/health/live", content=b"x" * 1000).status_code == 405
+        assert client.post("/health/live", content=b"x" * 1001).status_code == 413
+
+
+def test_a_body_in_pieces_is_read_as_far_as_it_may_be() -> None:
+    """Its length is told by nobody: the page that reads it meets the bound."""
+
+    async def reads_all(request: Request) -> Response:
+        return Response(str(len(await request.body())))
+
+    page = Starlette(routes=[Route("/", reads_all, methods=["POST"])])
+    with Broker({**HTTP, "http.max.request.bytes": "1000"}) as broker:
+        link = link_of(broker)
+        entry = Entry(page, link.node.config, Logins(link), link.node.journal)
+        with TestClient(entry, "http://127.0.0.1", backend="trio") as client:
+            assert client.post("/", content=iter([b"x" * 500] * 2)).status_code == 200
+            assert client.post("/", content=iter([b"x" * 500] * 3)).status_code == 413
+
+
+def test_who_comes_when_all_places_are_taken_is_sent_away() -> None:
+    with (
+        Broker({**HTTP, "http.max.connections": "1"}) as broker,
+        client_of(broker) as first,
+        client_of(broker) as second,
+    ):
+        assert first.get("/health/live").status_code == 200
+        assert second.get("/health/live").status_code == 503
