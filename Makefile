@@ -18,7 +18,7 @@ ROUNDS ?= 100
 NODES  ?=
 N      ?= 100
 
-.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick bench-publish soak sim sim-many crash \
+.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick bench-publish soak sim sim-many crash chaos failover \
         containers oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -32,6 +32,8 @@ help:
 	@echo "make sim SEED=n     one seeded run of a simulated node; of a cluster with NODES=5, as a log"
 	@echo "make sim-many N=n   so many runs of a simulated cluster, from SEED on, on all cores"
 	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
+	@echo "make chaos          three nodes in every kind of trouble under load; MINUTES=n SEED=n TARGET=apache"
+	@echo "make failover       five clients while a node of theirs goes; TARGET=kafkapy|apache|both"
 	@echo "make spark-batch    Spark reads from kafkapy; also spark-stream, spark-exactly-once, spark-lag,"
 	@echo "                    spark-headers ... (spark_examples/README.md); BOOTSTRAP=host:port"
 	@echo "make containers     the image and the compose files under a Docker engine, where one answers"
@@ -92,7 +94,7 @@ compat: $(VENV)/.dev
 	@$(BIN)/python scripts/parts --prepare
 	@rm -rf .compat/results
 	status=0; \
-	  $(BIN)/python -m pytest compat_tests --show-capture=no --target both -n auto --dist loadgroup || status=$$?; \
+	  $(BIN)/python -m pytest compat_tests --show-capture=no --target both -n auto --dist loadgroup -m "not chaos" || status=$$?; \
 	  $(MAKE) --no-print-directory spark-test TARGET=both || status=$$?; \
 	  $(BIN)/python -m compat_tests.report --print; exit $$status
 
@@ -130,6 +132,14 @@ sim-many: $(VENV)/.dev
 
 crash: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.crashes --rounds $(ROUNDS) --seed $(SEED)
+
+# Without MINUTES each kind of trouble once.
+chaos: $(VENV)/.dev
+	$(BIN)/python -m compat_tests.chaos --seed $(SEED) --target $(TARGET) \
+		$(if $(filter command line environment,$(origin MINUTES)),--minutes $(MINUTES))
+
+failover: $(VENV)/.dev
+	$(BIN)/python -m pytest compat_tests/chaos -m chaos --target $(TARGET)
 
 # Needs a Docker engine; says so where there is none. Builds the image, which takes minutes.
 $(VENV)/.containers: $(VENV)/.dev

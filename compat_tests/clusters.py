@@ -7,6 +7,7 @@ All nodes are formatted with one cluster id, know the same voters, and keep thei
 data over restarts. A node is there when it answers requests (of brokers: once it is unfenced).
 """
 
+import os
 import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,11 +50,13 @@ class Cluster:
         heap: str = "256m",
         base_port: int = 0,
         outlives_us: bool = False,
+        is_quick: bool = True,
     ) -> None:
-        """Without a base port free ones are taken."""
+        """Without a base port free ones are taken; unless quick, timeouts are the defaults."""
         self.directory = directory
         self.nodes = {node.node_id: node for node in nodes}
-        self._properties = {**NODE_PROPERTIES, **QUICK, **(properties or {})}
+        quick = QUICK if is_quick else {}
+        self._properties = {**NODE_PROPERTIES, **quick, **(properties or {})}
         self._heap = heap
         self._outlives_us = outlives_us
         self._processes: dict[int, Process] = {}
@@ -107,6 +110,10 @@ class Cluster:
     def pid(self, node_id: int) -> int:
         return self._processes[node_id].pid
 
+    @property
+    def running(self) -> list[int]:
+        return [node_id for node_id, one in self._processes.items() if one.is_running]
+
     # -- life and death
 
     def start(self, node_ids: Sequence[int] | None = None) -> None:
@@ -147,6 +154,9 @@ class Cluster:
 
     def kill(self, node_id: int) -> None:
         self.stop([node_id], how=signal.SIGKILL)
+
+    def send(self, node_id: int, signal_number: signal.Signals) -> None:
+        os.kill(self.pid(node_id), signal_number)
 
     def stop(
         self, node_ids: Iterable[int] | None = None, *, how: signal.Signals = signal.SIGTERM

@@ -48,13 +48,15 @@ class Process:
     def is_running(self) -> bool:
         return self._child.poll() is None
 
-    def stop(self, *, how: signal.Signals = signal.SIGTERM) -> int:
+    def stop(
+        self, *, how: signal.Signals = signal.SIGTERM, patience_s: float = _STOP_PATIENCE_S
+    ) -> int:
         """End it and wait; one that ignores SIGTERM for too long is killed."""
         atexit.unregister(self.stop)
         if self.is_running:
             self._child.send_signal(how)
             try:
-                self._child.wait(_STOP_PATIENCE_S)
+                self._child.wait(patience_s)
             except subprocess.TimeoutExpired:
                 self._child.kill()
         status = self._child.wait()

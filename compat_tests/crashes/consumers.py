@@ -1,14 +1,17 @@
 """Consumers that write down what they see, and the copy of input to output exactly once."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from compat_tests.crashes.producers import StartOver, TransactionalProducer, write_transaction
 from compat_tests.crashes.recording import Recording
-from compat_tests.waiting import wait_for
+from compat_tests.waiting import PATIENCE_S, wait_for
 from kafkapy.sim.checkers import Outcome, Poll, Read
 
 Where = tuple[str, int]
@@ -70,7 +73,7 @@ class Reader:
     ) -> None:
         error = message.error()
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
-            if error.retriable() or error.code() in _PASSING:
+            if error.retriable() or error.code() in PASSING:
                 return
             raise KafkaException(error)
         topic, partition, offset = message.topic(), message.partition(), message.offset()
@@ -99,7 +102,7 @@ class Reader:
 
 
 # A broker that is away, or is not the leader yet: the client goes on by itself.
-_PASSING = {
+PASSING = {
     KafkaError._ALL_BROKERS_DOWN,
     KafkaError._TRANSPORT,
     KafkaError._RESOLVE,
@@ -189,9 +192,44 @@ def keep_copying(
             copier.close()
 
 
-def committed(client: Consumer, source: str) -> int:
-    """Where the copy goes on, once no open transaction can still change it."""
-    (found,) = client.committed([TopicPartition(source, 0)], timeout=60)
+def committed(client: Consumer, source: str, partition: int = 0) -> int:
+    """Where its group goes on, once no open transaction can still change it."""
+    (found,) = client.committed([TopicPartition(source, partition)], timeout=60)
     if found.error is not None:
         raise KafkaException(found.error)
     return max(0, found.offset)
+
+
+# -- what both kinds of run ask
+
+
+def create_topics(bootstrap: str, partitions: list[Where]) -> None:
+    """Until all of them are led."""
+    counts = Counter(topic for topic, _ in partitions)
+    new = [NewTopic(topic, count, -1) for topic, count in counts.items()]
+    admin = AdminClient({"bootstrap.servers": bootstrap})  # its answers fail without it
+    for answer in admin.create_topics(new).values():
+        answer.result(PATIENCE_S)
+    ends(bootstrap, UNCOMMITTED, partitions)
+
+
+def ends(bootstrap: str, isolation: str, partitions: list[Where]) -> dict[Where, int]:
+    client = consumer(bootstrap, isolation)
+    try:
+        return {one: end_of(client, one) for one in partitions}
+    finally:
+        client.close()
+
+
+def end_of(client: Consumer, where: Where) -> int:
+    """The end as a consumer of this isolation level is told it."""
+
+    def asked() -> tuple[int] | None:
+        try:
+            _, end = client.get_watermark_offsets(TopicPartition(*where), timeout=5)
+        except KafkaException:
+            return None  # not led yet
+        return (end,)
+
+    (end,) = wait_for(f"{where} has a leader", asked)
+    return end

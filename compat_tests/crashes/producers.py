@@ -42,6 +42,9 @@ class TransactionalProducer:
                 "reconnect.backoff.max.ms": 200,
                 # README.md, "What librdkafka does by itself"
                 "metadata.recovery.strategy": "none",
+                # Without it `flush` and `poll` raise a fatal error as a KafkaError; the next
+                # call that can fail says it too, as the KafkaException that is expected.
+                "error_cb": lambda _: None,
                 "log_level": 0,
             }
         )
@@ -193,6 +196,9 @@ def keep_writing_plainly(
     topic: str,
     pause: Callable[[float], Any],
     is_over: Callable[[], bool],
+    *,
+    partition: int = 0,
+    every_s: float = 0.004,
 ) -> None:
     """An idempotent producer without transactions: every record is an operation."""
     client = Producer(
@@ -214,15 +220,15 @@ def keep_writing_plainly(
         def delivered(error: KafkaError | None, message: Message) -> None:
             outcome = Outcome.OK if error is None else Outcome.INFO
             offset = message.offset() if error is None else None
-            recording.complete(operation, outcome, (Send(f"{topic}-0", value, offset),))
+            recording.complete(operation, outcome, (Send(f"{topic}-{partition}", value, offset),))
 
-        client.produce(topic, value.encode(), partition=0, on_delivery=delivered)
+        client.produce(topic, value.encode(), partition=partition, on_delivery=delivered)
 
     while not is_over():
         count += 1
         send()
         client.poll(0)
-        pause(0.004)
+        pause(every_s)
     left = client.flush(60)
     assert left == 0, f"{left} plain records were never answered"
 

@@ -18,10 +18,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
-
 from compat_tests.crashes.consumers import (
     COMMITTED,
     UNCOMMITTED,
@@ -29,6 +25,9 @@ from compat_tests.crashes.consumers import (
     Where,
     committed,
     consumer,
+    create_topics,
+    end_of,
+    ends,
     keep_copying,
     keep_reading,
 )
@@ -68,7 +67,7 @@ class Run:
         """`rounds` deaths. Raises Broken, or what a client died of."""
         dice = random.Random(self.seed)
         self.server.start()
-        _create_topics(self.server.bootstrap)
+        create_topics(self.server.bootstrap, EVERYTHING)
         threads = self._start_clients(dice)
         try:
             for number in range(1, rounds + 1):
@@ -167,16 +166,16 @@ class Run:
     def _nothing_is_stuck(self) -> float:
         """Every last stable offset passes the end as it is now; how long that took."""
         began = time.monotonic()
-        ends = _ends(self.server.bootstrap, UNCOMMITTED)
+        at_end = ends(self.server.bootstrap, UNCOMMITTED, EVERYTHING)
         client = consumer(self.server.bootstrap, COMMITTED)
 
         def stuck() -> list[Where]:
-            return [one for one, end in ends.items() if _end(client, one) < end]
+            return [one for one, end in at_end.items() if end_of(client, one) < end]
 
         try:
             wait_for("every last stable offset is free", lambda: not stuck(), every_s=0.05)
         except AssertionError:
-            raise Broken(f"stuck: {stuck()}, ends were {ends}") from None
+            raise Broken(f"stuck: {stuck()}, ends were {at_end}") from None
         finally:
             client.close()
         return time.monotonic() - began
@@ -191,9 +190,10 @@ class Run:
         """Nobody writes any more. Everything is read again from its start, at both levels."""
         bootstrap = self.server.bootstrap
         self._nothing_is_stuck()
-        stable, ends = _ends(bootstrap, COMMITTED), _ends(bootstrap, UNCOMMITTED)
-        if stable != ends:
-            raise Broken(f"last stable offsets {stable} are not at the ends {ends}")
+        stable = ends(bootstrap, COMMITTED, EVERYTHING)
+        at_end = ends(bootstrap, UNCOMMITTED, EVERYTHING)
+        if stable != at_end:
+            raise Broken(f"last stable offsets {stable} are not at the ends {at_end}")
         fresh = Reader(bootstrap, self.recording, 21, EVERYTHING)
         fresh.read_to_the_ends()
         everything = Reader(bootstrap, self.recording, 22, EVERYTHING, UNCOMMITTED)
@@ -211,36 +211,5 @@ class Run:
         self.say(
             f"seed {self.seed}: {len(self.recording)} operations, "
             f"{self.recording.committed()} transactions committed, {done} records copied once, "
-            f"{sum(ends.values())} offsets; no anomaly"
+            f"{sum(at_end.values())} offsets; no anomaly"
         )
-
-
-def _create_topics(bootstrap: str) -> None:
-    counts = Counter(topic for topic, _ in EVERYTHING)
-    new = [NewTopic(topic, count, -1) for topic, count in counts.items()]
-    admin = AdminClient({"bootstrap.servers": bootstrap})  # its answers fail without it
-    for answer in admin.create_topics(new).values():
-        answer.result(PATIENCE_S)
-    _ends(bootstrap, UNCOMMITTED)  # once all of them are led
-
-
-def _ends(bootstrap: str, isolation: str) -> dict[Where, int]:
-    client = consumer(bootstrap, isolation)
-    try:
-        return {one: _end(client, one) for one in EVERYTHING}
-    finally:
-        client.close()
-
-
-def _end(client: Consumer, where: Where) -> int:
-    """The end as a consumer of this isolation level is told it."""
-
-    def asked() -> tuple[int] | None:
-        try:
-            _, end = client.get_watermark_offsets(TopicPartition(*where), timeout=5)
-        except KafkaException:
-            return None  # not led yet
-        return (end,)
-
-    (end,) = wait_for(f"{where} has a leader", asked)
-    return end

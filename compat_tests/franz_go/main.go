@@ -52,6 +52,10 @@ func main() {
 		member(asked)
 		return
 	}
+	if os.Args[1] == "produce" {
+		produce(os.Args[2], os.Args[3], number(os.Args[4]), number(os.Args[5]))
+		return
+	}
 	test := tests[os.Args[2]]
 	if test == nil {
 		fail("no test %q", os.Args[2])

@@ -1,0 +1,1 @@
+"""Three real nodes, real clients, every kind of trouble, judged by kafkapy/sim/checkers."""

@@ -1,0 +1,1 @@
+"""A small program per client: one idempotent producer under a steady load (README.md)."""
