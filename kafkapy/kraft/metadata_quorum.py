@@ -43,7 +43,7 @@ from kafkapy.kraft.quorum.effects import (
 )
 from kafkapy.kraft.quorum.epoch_start import first_records
 from kafkapy.kraft.quorum.leader import Leader
-from kafkapy.kraft.quorum.messages import NobodyThere, Request, Response
+from kafkapy.kraft.quorum.messages import HungUp, NobodyThere, Request, Response
 from kafkapy.kraft.quorum.quorum import Quorum
 from kafkapy.kraft.quorum.state_file import QUORUM_STATE, read_quorum_state, render_quorum_state
 from kafkapy.kraft.quorum.voter_changes import Probe, VoterChanges, VoterChangeSettings
@@ -125,6 +125,7 @@ class MetadataQuorum(QuorumFacts):
         )
         # Hears of nodes whose process is not there, whenever one of them was to be told something.
         self.on_nobody_there: Callable[[int], None] = lambda node_id: None
+        self.on_hung_up: Callable[[int], None] = lambda node_id: None
         self._when_led: list[Callable[[], None]] = []
         self._told_leader: int | None = None
         self._waiting: deque[tuple[int, Committed]] = deque()
@@ -344,6 +345,8 @@ class MetadataQuorum(QuorumFacts):
                 self._quorum.request_failed(effect.to, now, is_gone=is_gone)
                 if is_gone and effect.to is not None:
                     self.on_nobody_there(effect.to)
+                elif isinstance(answer, HungUp) and effect.to is not None:
+                    self.on_hung_up(effect.to)
             else:
                 try:
                     self._quorum.response(effect.to, effect.request, answer, now)

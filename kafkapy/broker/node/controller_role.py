@@ -72,6 +72,7 @@ class ControllerRole(Role):
         self.quorum.on_lead = self._lead
         self.quorum.on_resign = self.controller.resign
         self.quorum.on_nobody_there = self.dead_brokers.refused
+        self.quorum.on_hung_up = self.dead_brokers.hung_up
         self._on_loaded.append(then)
         self.link.when_active(self._register)
 

@@ -25,6 +25,7 @@ from kafkapy.kraft.quorum.messages import (
     EndQuorumEpochRequest,
     FetchRequest,
     FetchSnapshotRequest,
+    HungUp,
     NobodyThere,
     RemoveVoterRequest,
     Request,
@@ -67,6 +68,12 @@ _RPCS: Final[dict[type, _Rpc]] = {
     UpdateVoterRequest: _Rpc(
         ApiKey.UPDATE_RAFT_VOTER, (0, 0), voters.update_fields, voters.updated_from
     ),
+}
+
+# What the quorum makes something of.
+_FAILURES: Final[dict[Why, Callable[[str], Exception]]] = {
+    Why.REFUSED: NobodyThere,
+    Why.BROKEN: HungUp,
 }
 
 
@@ -128,7 +135,8 @@ class RaftTransport:
 
     def _read(self, rpc: _Rpc, answer: Any) -> Response | Exception:
         if isinstance(answer, CallFailed):
-            return NobodyThere(str(answer)) if answer.why is Why.REFUSED else answer
+            known = _FAILURES.get(answer.why)
+            return answer if known is None else known(str(answer))
         try:
             return rpc.response_from(answer, self._listener)
         except (Refused, Corrupt) as failure:

@@ -150,6 +150,10 @@ class NobodyThere(Exception):
     is dead, or starts."""
 
 
+class HungUp(Exception):
+    """Instead of an answer: the connection ended. Its process is dead, or closed it."""
+
+
 VoterChangeRequest = AddVoterRequest | RemoveVoterRequest | UpdateVoterRequest
 Request = (
     VoteRequest

@@ -195,6 +195,13 @@ class Host:
         self.disk.kill()
         self._net.process_died()
 
+    def leave(self, *, with_its_name: bool = False) -> None:
+        """A container that is killed: its process and its place in the network go together."""
+        self._note("leave")
+        self._gone()
+        self.disk.kill()
+        self._net.machine_left(with_its_name=with_its_name)
+
     def crash(self) -> None:
         """The power goes."""
         self._note("crash")

@@ -81,6 +81,7 @@ class HostNetwork:
         self.name = name
         self.life = 0
         self.is_up = True
+        self.is_known = True  # its name has an address
         # Runs a callback in the process of this host: at once, or when it is no longer paused.
         self.run: Callable[[Callback], None] = lambda then: then()
         # Lets what was sent in a turn leave at its end.
@@ -125,8 +126,15 @@ class HostNetwork:
         for end in self._network.ends_of(self):
             end.is_open = False
 
+    def machine_left(self, *, with_its_name: bool) -> None:
+        """Its process dies and the machine with it, as a container's does: the resets leave,
+        and whoever asks for it then gets no answer, or not even an address."""
+        self.process_died()
+        self.is_up = False
+        self.is_known = not with_its_name
+
     def machine_started(self) -> None:
-        self.is_up = True
+        self.is_up = self.is_known = True
 
     def _end_of_life(self) -> None:
         self.life += 1
@@ -261,7 +269,7 @@ class SimNetwork:
         target = self.hosts.get(address.host)
         here = End(self, origin, origin.life, self._connections)
         here.owner = owner
-        if target is None:
+        if target is None or not target.is_known:
             self._clock.call_soon(lambda: _down(here, Down.UNREACHABLE, "no such host"))
             here.other = here
             return here

@@ -81,6 +81,48 @@ def test_one_that_dies_together_with_a_controller_elsewhere_is_missed_soon(seed:
     assert time_until(world, lambda: unfenced(world) == {4}) < 4500
 
 
+@pytest.mark.parametrize("with_its_name", [False, True])
+@pytest.mark.parametrize("roles", LAYOUTS.values(), ids=LAYOUTS)
+def test_one_whose_machine_goes_with_it_is_fenced_soon(
+    roles: tuple[str, ...], with_its_name: bool
+) -> None:
+    """Its connections are reset, and then nobody answers where it was: a killed container."""
+    world = serving(9, roles)
+    victim = another_than(world, world.wait_for_controller())
+    everybody = {host.node_id for host in world.brokers}
+    victim.leave(with_its_name=with_its_name)
+    assert time_until(world, lambda: unfenced(world) == everybody - {victim.node_id}) < 2000
+    victim.start()
+    assert time_until(world, lambda: unfenced(world) == everybody) < 5000
+
+
+@pytest.mark.parametrize("with_its_name", [False, True])
+def test_a_controller_whose_machine_goes_with_it_is_fenced_by_the_next(
+    with_its_name: bool,
+) -> None:
+    """Two seconds until nobody waits for it any more, an election, and then it is looked for."""
+    world = serving(10)
+    victim = world.wait_for_controller()
+    victim.leave(with_its_name=with_its_name)
+    others = {1, 2, 3} - {victim.node_id}
+    assert time_until(world, lambda: unfenced(world) == others) < 5000
+
+
+def test_one_that_hung_up_and_is_slow_to_come_back_keeps_its_session() -> None:
+    """Cut off after its connections broke, but for less than it takes to be sure."""
+    world = serving(12)
+    controller = world.wait_for_controller()
+    victim = another_than(world, controller)
+    world.network.break_connections(controller.name, victim.name)
+    world.network.isolate(victim.name)
+    world.run(1000)
+    world.network.heal()
+    world.run(5000)
+    assert unfenced(world) == {1, 2, 3}
+    told = [line for line in map(str, controller.journal.lines) if "fenced" in line]
+    assert not told, told
+
+
 @pytest.mark.parametrize("what", ["pause", "isolate", "crash"])
 def test_one_that_only_cannot_be_heard_keeps_its_session(what: str) -> None:
     world = serving(7)
