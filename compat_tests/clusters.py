@@ -105,14 +105,10 @@ class Cluster:
 
     @property
     def running(self) -> list[int]:
-        return list(self._processes)
+        return [node_id for node_id, one in self._processes.items() if one.is_running]
 
     def pid(self, node_id: int) -> int:
         return self._processes[node_id].pid
-
-    @property
-    def running(self) -> list[int]:
-        return [node_id for node_id, one in self._processes.items() if one.is_running]
 
     # -- life and death
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from kafkapy.cli.client import Client
-from kafkapy.cli.cluster_state import ClusterState, cluster_state
+from kafkapy.cli.local.cluster_state import ClusterState, cluster_state
 from kafkapy.cli.main import Failed
 from kafkapy.protocol.api_keys import ApiKey
 
