@@ -24,7 +24,7 @@ from confluent_kafka.admin import (
 from compat_tests.oracle import ApacheKafka
 from compat_tests.targets import APACHE, TEST_PROPERTIES, Kafkapy
 from compat_tests.waiting import free_port
-from tests.certificates import Authority
+from kafkapy.testing.certificates import Authority
 
 USER: Final = "alice"
 PASSWORD: Final = "alice's secret, with = and ,"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kafkapy.testing.groups import Member as Member
     from kafkapy.testing.reading import Record as Record
     from kafkapy.testing.requests import Request as Request
+    from kafkapy.testing.secured import SecuredBroker as SecuredBroker
 
 _HOMES = {
     "AsyncBroker": "kafkapy.testing.async_broker",
@@ -33,6 +34,7 @@ _HOMES = {
     "Member": "kafkapy.testing.groups",
     "Record": "kafkapy.testing.reading",
     "Request": "kafkapy.testing.requests",
+    "SecuredBroker": "kafkapy.testing.secured",
 }
 
 

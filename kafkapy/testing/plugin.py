@@ -1,7 +1,7 @@
-"""The pytest plugin: fixtures `kafka`, `kafka_async`, `kafka_cluster` and `kafka_session`, and
-the mark `kafka`.
+"""The pytest plugin: fixtures `kafka`, `kafka_async`, `kafka_secured`, `kafka_cluster` and
+`kafka_session`, and the mark `kafka`.
 
-    @pytest.mark.kafka(settings={...}, api_versions="2.8", on_disk=True, nodes=5)
+    @pytest.mark.kafka(settings={...}, api_versions="2.8", on_disk=True, nodes=5, protocol="SSL")
 
 Loaded in every pytest run where kafkapy is installed, so it imports nothing but pytest:
 the broker's modules are imported when a test first asks for one.
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
     from kafkapy.testing.async_broker import AsyncBroker
     from kafkapy.testing.broker import Broker
     from kafkapy.testing.cluster import Cluster
+    from kafkapy.testing.secured import SecuredBroker
 
 _MARK = "kafka"
-_ARGUMENTS = ("settings", "api_versions", "on_disk", "nodes")
+_ARGUMENTS = ("settings", "api_versions", "on_disk", "nodes", "protocol")
 _FAILED = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(settings={{}}, api_versions=None, on_disk=False, nodes=3): what the fixtures "
-        "`kafka`, `kafka_async` and `kafka_cluster` start: Kafka's settings, the release that a "
-        "broker passes for, files in tmp_path, how many nodes a cluster has",
+        f"{_MARK}(settings={{}}, api_versions=None, on_disk=False, nodes=3, protocol='SASL_SSL'): "
+        "what the fixtures `kafka`, `kafka_async`, `kafka_secured` and `kafka_cluster` start: "
+        "Kafka's settings, the release that a broker passes for, files in tmp_path, how many nodes "
+        "a cluster has, what a secured broker's clients speak",
     )
 
 
@@ -62,6 +64,28 @@ def kafka_async(kafka: "Broker") -> "AsyncBroker":
     from kafkapy.testing.async_broker import AsyncBroker
 
     return AsyncBroker.around(kafka)
+
+
+@pytest.fixture
+def kafka_secured(
+    request: pytest.FixtureRequest, kafka_settings: dict[str, str]
+) -> "Iterator[SecuredBroker]":
+    """A broker that asks who is there, and what that one may."""
+    from kafkapy.testing.secured import SecuredBroker
+
+    asked = _marked(request.node)
+    broker = SecuredBroker(
+        {**kafka_settings, **asked.get("settings", {})},
+        protocol=asked.get("protocol", "SASL_SSL"),
+        directory=request.getfixturevalue("tmp_path") if asked.get("on_disk") else None,
+        api_versions=asked.get("api_versions"),
+    )
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.close()
+    _check_faults(broker, request.node)
 
 
 @pytest.fixture

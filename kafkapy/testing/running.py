@@ -107,7 +107,9 @@ class Running:
         if self._thread is not None and self._thread.has_halted:
             self.stop()
         assert self._thread is None, "the broker runs already"
-        config = configured(self._directory, f"{self._host}:{self.port}", self._settings)
+        config = configured(
+            self._directory, f"{self._host}:{self.port}", self._settings_of_this_start()
+        )
         thread = BrokerThread(
             config, self._heard, self._gate, self._memory, self.clock.ahead_ms, self._around
         )
@@ -118,6 +120,9 @@ class Running:
             self._abandon.detach()
             raise
         self._thread = thread
+
+    def _settings_of_this_start(self) -> Mapping[str, str]:
+        return self._settings
 
     def stop(self) -> None:
         """Shut down cleanly, as on SIGTERM; the data stays for `start`."""

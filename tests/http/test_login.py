@@ -26,9 +26,9 @@ from kafkapy.protocol import scram
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.records import NewRecord
 from kafkapy.testing import Broker, Cluster
+from kafkapy.testing.certificates import Authority
 from kafkapy.testing.shell import Heard
 from tests.broker.security.gate import PASSWORD, SETTINGS
-from tests.certificates import Authority
 from tests.http.pages import HTTP, client_of, with_kafka
 
 SALT = b"the salt of carol"

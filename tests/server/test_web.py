@@ -15,7 +15,7 @@ from kafkapy.broker.config.tls import PEM, Store
 from kafkapy.broker.security.fetching import FetchRequest
 from kafkapy.core.seams import Callback
 from kafkapy.server.web import Web
-from tests.certificates import Authority
+from kafkapy.testing.certificates import Authority
 
 NOBODY = Store("ssl.truststore", PEM, None)
 KEYS = b'{"keys": []}'

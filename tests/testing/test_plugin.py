@@ -93,5 +93,5 @@ def test_a_run_of_users_is_clean_and_unused_faults_are_said(tmp_path: Path) -> N
     assert "faults.on('Fetch').drop(): no request matched" in done.stdout
     assert "assert (1 + 1) == 3" in done.stdout
     assert "faults.on('JoinGroup').drop()" not in done.stdout
-    assert "it takes settings, api_versions, on_disk, nodes, by name" in done.stdout
+    assert "it takes settings, api_versions, on_disk, nodes, protocol, by name" in done.stdout
     assert "Warning" not in done.stdout + done.stderr

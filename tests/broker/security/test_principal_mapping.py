@@ -18,7 +18,7 @@ from kafkapy.broker.security.principal_mapping import (
     subject_of,
 )
 from kafkapy.core.errors import Corrupt
-from tests.certificates import Authority
+from kafkapy.testing.certificates import Authority
 
 DN = "CN=kafka1,OU=SME,O=mycp,L=Fulton,ST=MD,C=US"
 

@@ -4,7 +4,7 @@ import ssl
 
 from kafkapy.broker.config.tls import PEM, VERSIONS, Store, TlsSettings
 from kafkapy.server.tls.contexts import _client_context, _server_context
-from tests.certificates import Authority, Certificate
+from kafkapy.testing.certificates import Authority, Certificate
 
 
 def settings(

@@ -8,8 +8,8 @@ from kafkapy.broker.config.broker_alter import check_broker_change
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.core.errors import Refused
 from kafkapy.server.tls.contexts import Tls
+from kafkapy.testing.certificates import Authority
 from tests.broker.handlers.journal import ToldJournal
-from tests.certificates import Authority
 from tests.server.tls.test_contexts import configured, der, own_certificate
 
 AUTHORITY = Authority()

@@ -10,8 +10,8 @@ import pytest
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.values import ConfigError
 from kafkapy.server.tls.contexts import ListenerTls, Tls
+from kafkapy.testing.certificates import Authority, Certificate
 from tests.broker.handlers.journal import ToldJournal
-from tests.certificates import Authority, Certificate
 
 AUTHORITY = Authority()
 SERVER = AUTHORITY.issue("server", hosts=("localhost",))

@@ -21,7 +21,7 @@ from kafkapy.server.connection import Connection
 from kafkapy.server.disk import RealDisk
 from kafkapy.server.tls.connection import TlsConnection
 from kafkapy.server.tls.session import TlsSession
-from tests.certificates import Authority, Certificate
+from kafkapy.testing.certificates import Authority, Certificate
 from tests.server.test_network import NEVER_SECONDS, PumpedReactor
 from tests.server.tls.contexts import client_context, server_context
 

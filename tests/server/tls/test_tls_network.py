@@ -15,7 +15,7 @@ from kafkapy.server.reactor import READ
 from kafkapy.server.tls.channel import TlsChannel
 from kafkapy.server.tls.outgoing import TlsOutgoing
 from kafkapy.server.tls.session import TlsSession
-from tests.certificates import Authority, Certificate
+from kafkapy.testing.certificates import Authority, Certificate
 from tests.network_conformance import Echo, Heard, NetworkConformance
 from tests.server import test_network
 from tests.server.test_network import Accepting, PumpedReactor, SocketBench
