@@ -47,7 +47,9 @@ class Machine:
         config: LogConfig = CONFIG,
     ) -> AllLogs:
         logs = self.directories()
-        logs.load(lambda topic: config, is_stray)
+        for _ in logs.load(lambda topic: config):
+            pass
+        logs.settle(is_stray)
         return logs
 
     def stop(self, logs: AllLogs, broker_epoch: int = 7) -> None:

@@ -37,6 +37,7 @@ from kafkapy.broker.replication.throttle import LEADER, ReplicationThrottle
 from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
+from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
 from kafkapy.group.lag import LagFigure
@@ -161,6 +162,8 @@ class BrokerRole(Role):
         self._awaited: dict[UUID, list[Callback]] = {}
         # The image has our registration once it is at that offset.
         self._on_caught_up: Callback | None = None
+        self._opening: Job | None = None
+        self._on_opened: Callback = _nothing
         self._follows = False
         self._is_stopping = False
 
@@ -194,16 +197,29 @@ class BrokerRole(Role):
             caught_up()
 
     def _follow(self, then: Callback) -> None:
-        """Open every log this node has, then ask to be unfenced."""
+        """Open every log this node has, then ask to be unfenced. The loop goes on meanwhile."""
         if self._is_stopping:
             return
         self.logs.cordoned = cordoned_directories(self.config)
         self._bound_moves()
-        self.logs.load(self.log_config, self._is_stray)
+        self._opening = Job(self.clock, self._open(then))
+        self._opening.start()
+
+    def _open(self, then: Callback) -> Steps:
+        yield from self.logs.load(self.log_config)
+        self._follows = True
+        if self._is_stopping:
+            self._on_opened()
+            return
+        # By the metadata as it is now; what changes from here on is followed.
+        self.logs.settle(self._is_stray)
         self._groups.follow(self.image, Delta())
         self.partitions.follow_all()
+        self.partitions.when_followed(partial(self._get_ready, then))
+
+    def _get_ready(self, then: Callback) -> None:
+        """Everything here is what the metadata says."""
         self._transactions.start()
-        self._follows = True
         self.logs.start()
         self._replication.start()
         self.lifecycle.ready(lambda: self.partitions.when_followed(then))
@@ -228,7 +244,10 @@ class BrokerRole(Role):
         self.hang_up(partial(self._close, then))
 
     def _close(self, then: Callback) -> None:
-        if self._follows:
+        if self._opening is not None and not self._follows:
+            # Half of the marks of a clean shutdown are gone: all is opened first.
+            self._on_opened = partial(self._close, then)
+        elif self._follows:
             self.logs.close(self._facts.epoch, then)
         else:  # no log was opened: the mark that the last life left, if any, stays
             then()
@@ -364,6 +383,10 @@ class BrokerRole(Role):
     def _tell_directory(self, directory_id: UUID, partitions: Iterable[Partition]) -> None:
         for one in partitions:
             self._assignments.tell(one.topic_id, one.topic_partition.partition, directory_id)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _nobody_is_connected(then: Callback) -> None:

@@ -12,7 +12,7 @@ id is unknown, and one that exists but is led elsewhere.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol
@@ -133,18 +133,30 @@ class Partitions:
             for index in topic.partitions:
                 self._delete(topic, index)
         for topic_id, touched in delta.partitions.items():
-            self._backlog.extend([partial(self._follow_newest, topic_id, one) for one in touched])
-            self._backlog.append(partial(self._followed, topic_id))
-            self._pending[topic_id] = self._pending.get(topic_id, 0) + 1
+            self._follow_later(topic_id, touched)
+        self._go_on()
+
+    def _follow_later(self, topic_id: UUID, indexes: Iterable[int]) -> None:
+        self._backlog.extend([partial(self._follow_newest, topic_id, one) for one in indexes])
+        self._backlog.append(partial(self._followed, topic_id))
+        self._pending[topic_id] = self._pending.get(topic_id, 0) + 1
+
+    def _go_on(self) -> None:
         if self._work is None or self._work.is_over:
             self._work = Job(self._clock, self._work_off())
             self._work.start()
 
     def follow_all(self) -> None:
-        """At start: every partition of the image that lives here."""
-        for topic in self._image.topics_by_name.values():
-            for index in topic.partitions:
-                self._follow_partition(topic, index)
+        """At start: every partition of the image that lives here, or will soon."""
+        for topic in self._image.topics_by_id.values():
+            here = [
+                index
+                for index, state in topic.partitions.items()
+                if self._node_id in state.replicas
+            ]
+            if here:
+                self._follow_later(topic.id, here)
+        self._go_on()
 
     def is_followed(self, topic_id: UUID) -> bool:
         """Whether all partitions of a topic are what the metadata says."""
@@ -175,9 +187,10 @@ class Partitions:
         topic = self._image.topics_by_id.get(topic_id)
         if topic is None or index not in topic.partitions:
             return 0
-        is_known = (topic.name, index) in self._by_name
+        is_there = self._logs.get(TopicPartition(topic.name, index)) is not None
         self._follow_partition(topic, index)
-        return _ROLE_COST_US if is_known else _FILES_COST_US
+        is_made = not is_there and (topic.name, index) in self._by_name
+        return _FILES_COST_US if is_made else _ROLE_COST_US
 
     def _followed(self, topic_id: UUID) -> int:
         self._pending[topic_id] -= 1

@@ -1,6 +1,6 @@
 """The log directories of a node: where each partition's log is, and what is done to all.
 
-    load    every directory's logs; strays put aside, interrupted moves taken up again
+    load    every directory's logs, a job; then strays put aside, interrupted moves taken up again
     create  in the directory with the fewest logs (or the one that was asked for)
     move    a copy in another directory catches up, then takes over
     tick    retention, checkpoints, expiry of producers, cleaning: jobs (core/jobs.py)
@@ -10,11 +10,13 @@ There is one log of a partition in use on a node, and at most one future copy of
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 from uuid import UUID
 
 from kafkapy.core.byte_rate import ByteRate
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
+from kafkapy.core.jobs import SLICE_US, Steps
 from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
 from kafkapy.core.time import Instant
 from kafkapy.log.config import LogConfig
@@ -26,6 +28,9 @@ from kafkapy.log.names import DirectoryKind
 from kafkapy.log.partition_log import PartitionLog
 
 __all__ = ["AllLogs", "DirectorySettings"]
+
+# One that was closed in order; what recovering another costs nobody knows before.
+_OPENING_US: Final = 60
 
 IsStray = Callable[[TopicPartition, UUID | None], bool]
 Moved = Callable[[TopicPartition, PartitionLog], None]
@@ -86,22 +91,27 @@ class AllLogs:
         epochs = {directory.previous_broker_epoch for directory in self._directories.values()}
         return epochs.pop() if len(epochs) == 1 else UNKNOWN_EPOCH
 
-    def load(self, config_for: Callable[[str], LogConfig], is_stray: IsStray) -> None:
-        """Open all logs. `is_stray(topic partition, topic id)`: the metadata knows no such
-        replica here; its directory is put aside, not deleted."""
+    def load(self, config_for: Callable[[str], LogConfig]) -> Steps:
+        """Open all logs."""
         began = self._clock.now()
         count = 0
         for directory in self._online():
+            cost_us = _OPENING_US if directory.was_clean else SLICE_US
             try:
                 for _ in directory.load(config_for):
                     count += 1
+                    yield cost_us
             except DiskFailed as error:
                 self.on_failed(error)
-        self._put_strays_aside(is_stray)
-        self._settle_futures()
         self._journal.info(
             "logs loaded", logs=count, duration_ms=self._clock.now() - began, **self._cleanness()
         )
+
+    def settle(self, is_stray: IsStray) -> None:
+        """All are open. `is_stray(topic partition, topic id)`: the metadata knows no such
+        replica here; its directory is put aside, not deleted."""
+        self._put_strays_aside(is_stray)
+        self._settle_futures()
 
     def start(self) -> None:
         """From now on `tick` is called when something is due."""

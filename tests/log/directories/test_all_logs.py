@@ -211,7 +211,9 @@ def test_a_failed_directory_takes_its_logs_with_it(machine: Machine) -> None:
 
 def test_an_old_partition_that_may_be_offline_is_not_made_anew(machine: Machine) -> None:
     logs = machine.directories(**{"/gone": "cannot be read"})
-    logs.load(lambda topic: CONFIG, lambda *_: False)
+    for _ in logs.load(lambda topic: CONFIG):
+        pass
+    logs.settle(lambda *_: False)
     assert logs.has_offline
     with pytest.raises(Refused):
         logs.get_or_create(ORDERS, TOPIC_ID, CONFIG, assigned=machine.rng.uuid())
