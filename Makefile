@@ -18,7 +18,7 @@ ROUNDS ?= 100
 NODES  ?=
 N      ?= 100
 
-.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick bench-publish soak sim sim-many crash chaos failover \
+.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick bench-publish soak sim sim-many scale crash chaos failover \
         containers oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-publish  a whole run becomes the committed results, once a release"
 	@echo "make soak MINUTES=n steady load for that long: is memory flat?"
 	@echo "make sim SEED=n     one seeded run of a simulated node; of a cluster with NODES=5, as a log"
+	@echo "make scale          30 simulated brokers with 100,000 partitions: what they cost (docs/SCALE.md)"
 	@echo "make sim-many N=n   so many runs of a simulated cluster, from SEED on, on all cores"
 	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
 	@echo "make chaos          three nodes in every kind of trouble under load; MINUTES=n SEED=n TARGET=apache"
@@ -125,6 +126,10 @@ differ: $(VENV)/.dev
 
 sim: $(VENV)/.dev
 	$(BIN)/python -m kafkapy.sim --seed $(SEED) $(if $(NODES),--nodes $(NODES))
+
+# Some minutes and 6 GB.
+scale: $(VENV)/.dev
+	$(BIN)/python -m kafkapy.sim.scale
 
 sim-many: $(VENV)/.dev
 	$(BIN)/python -m kafkapy.sim --nodes $(or $(NODES),5) --jobs $(shell nproc) \

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN_EPOCH: Final = -1
 _ADMIT_COST_US: Final = 2
+_LOOKING_US: Final = 4
 
 
 class Facts(Protocol):
@@ -80,6 +81,7 @@ class Replication:
         self._fetchers: dict[int, ReplicaFetcher] = {}
         self._follows: dict[Partition, ReplicaFetcher] = {}
         self._timer: Timer | None = None
+        self._looking: Job | None = None
         self._is_closed = False
 
     # -- the life of a broker
@@ -92,6 +94,8 @@ class Replication:
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
+        if self._looking is not None:
+            self._looking.stop()
         self._changes.close()
         self._newly_led.close()
         for fetcher in self._fetchers.values():
@@ -178,10 +182,15 @@ class Replication:
             yield _ADMIT_COST_US
 
     def _look_for_lagging(self) -> None:
+        self._looking = Job(self.clock, self._look())
+        self._looking.start()
+
+    def _look(self) -> Steps:
         now = self.clock.now()
         for partition in list(self._partitions()):
             if partition.followers is not None:
                 partition.drop_lagging(now)
+                yield _LOOKING_US
         self._timer = self.clock.call_at(
             later(now, max(1, self.max_lag_ms // 2)), self._look_for_lagging
         )

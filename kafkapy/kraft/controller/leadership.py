@@ -7,7 +7,7 @@ from uuid import UUID
 from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.controller.partition_change import Election, PartitionChange, without
 from kafkapy.kraft.controller.state import ControllerState, Located
-from kafkapy.kraft.image.topics import PartitionState, TopicState
+from kafkapy.kraft.image.topics import TopicState
 from kafkapy.kraft.records.metadata import PartitionChangeRecord
 
 
@@ -108,16 +108,34 @@ def to_leave(found: Iterable[Located], broker: int) -> list[Located]:
     return [at for at in found if at.state.leader == broker or at.state.isr != (broker,)]
 
 
+# All partitions are looked at: a call for each would cost more than looking.
+
+
 def in_isr(state: ControllerState, broker: int) -> list[Located]:
-    return _where(state, lambda one: broker in one.isr)
+    return [
+        Located(topic, index, one)
+        for topic in state.image.topics_by_id.values()
+        for index, one in topic.partitions.items()
+        if broker in one.isr
+    ]
 
 
 def in_elr(state: ControllerState, broker: int) -> list[Located]:
-    return _where(state, lambda one: broker in one.elr)
+    return [
+        Located(topic, index, one)
+        for topic in state.image.topics_by_id.values()
+        for index, one in topic.partitions.items()
+        if broker in one.elr
+    ]
 
 
 def without_leader(state: ControllerState) -> list[Located]:
-    return _where(state, lambda one: one.leader == NO_NODE)
+    return [
+        Located(topic, index, one)
+        for topic in state.image.topics_by_id.values()
+        for index, one in topic.partitions.items()
+        if one.leader == NO_NODE
+    ]
 
 
 def leads_any(state: ControllerState, broker: int) -> bool:
@@ -126,13 +144,3 @@ def leads_any(state: ControllerState, broker: int) -> bool:
         for topic in state.image.topics_by_id.values()
         for one in topic.partitions.values()
     )
-
-
-def _where(state: ControllerState, is_meant: Callable[[PartitionState], bool]) -> list[Located]:
-    """All partitions are looked at, so only those that are meant are wrapped."""
-    return [
-        Located(topic, index, one)
-        for topic in state.image.topics_by_id.values()
-        for index, one in topic.partitions.items()
-        if is_meant(one)
-    ]
