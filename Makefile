@@ -24,7 +24,7 @@ N      ?= 100
 help:
 	@echo "make run            serve on $(LISTEN) with data under $(DATA)"
 	@echo "make test           unit tests, then real clients against kafkapy"
-	@echo "make check          ruff, mypy --strict, import contracts, references to pages and files"
+	@echo "make check          ruff, mypy --strict, import contracts, references, bandit, pip-audit"
 	@echo "make compat         real clients against Apache Kafka and kafkapy; docs/COMPAT.md"
 	@echo "make bench          side by side with Apache Kafka (bench-quick: the short form)"
 	@echo "make bench-publish  a whole run becomes the committed results, once a release"
@@ -86,6 +86,8 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --cache-dir $(VENV)/.import_linter_cache
 	$(BIN)/python scripts/references
+	$(BIN)/bandit -q -c pyproject.toml -r kafkapy
+	$(BIN)/python scripts/audit
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

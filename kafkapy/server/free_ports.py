@@ -17,7 +17,7 @@ class NoFreePorts(Exception):
 
 def free_ports(count: int) -> list[int]:
     found: list[int] = []
-    for port in random.sample(range(_FROM, _TO), _TRIES):
+    for port in random.sample(range(_FROM, _TO), _TRIES):  # nosec B311
         if len(found) == count:
             return found
         with socket.socket() as taken:

@@ -143,7 +143,7 @@ class Fault:
         """Each matching request with this chance; the same seed gives the same ones."""
         if not 0 < probability <= 1:
             raise ValueError(f"with_probability({probability}): expected more than 0, at most 1")
-        self._chance = (probability, Random(seed))
+        self._chance = (probability, Random(seed))  # nosec B311
         return self
 
     # --- asked by the gate ---

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Times in the answer: nobody came to making one, or the controller would not.
 _NOT_ASKED: Final = -1
 _NOT_MADE: Final = 0
+_NO_ID: Final = ""
 
 
 def handle(node: "Needs", call: "Call[CreateDelegationTokenRequest]") -> Answer:
@@ -82,7 +83,7 @@ def _response(owner: str, requester: str, code: ErrorCode, moment: int) -> Field
         "issue_timestamp": moment,
         "expiry_timestamp": moment,
         "max_timestamp": moment,
-        "token_id": "",
+        "token_id": _NO_ID,
         "hmac": b"",
         "throttle_time": 0,
     }

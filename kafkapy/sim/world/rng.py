@@ -19,7 +19,7 @@ class SimRng:
 
     def __init__(self, seed: int | str) -> None:
         self._seed = seed
-        self._random = Random(int.from_bytes(sha256(str(seed).encode()).digest()))
+        self._random = Random(int.from_bytes(sha256(str(seed).encode()).digest()))  # nosec B311
 
     def fork(self, name: str) -> "SimRng":
         """A stream of its own; the same for the same name."""
