@@ -35,10 +35,13 @@ class Certificate:
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
     authority: x509.Certificate
+    # Of others between it and the authority, in order; shown with it.
+    above: tuple[x509.Certificate, ...] = ()
 
     @property
     def pem(self) -> str:
-        return self.certificate.public_bytes(Encoding.PEM).decode()
+        shown = (self.certificate, *self.above)
+        return b"".join(one.public_bytes(Encoding.PEM) for one in shown).decode()
 
     def key_pem(self, password: str | None = None) -> str:
         return self.key.private_bytes(

@@ -137,7 +137,7 @@ def _server_context(settings: TlsSettings) -> ssl.SSLContext:
     context.verify_mode = _CLIENT_AUTH[settings.client_auth]
     context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE | ssl.OP_NO_COMPRESSION
     context.options |= ssl.OP_NO_RENEGOTIATION
-    # Who comes back shows its certificate again: trust may have been withdrawn meanwhile.
+    # Who comes back shows its certificate again, as far as can be: session.py has the rest.
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET
     return context

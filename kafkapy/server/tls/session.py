@@ -9,6 +9,7 @@ reads: `has_more` says so, and no readiness of the socket will.
 
 import socket
 import ssl
+import time
 from contextlib import suppress
 from typing import Final
 
@@ -51,8 +52,19 @@ class TlsSession:
             self._ssl.do_handshake()
         except ssl.SSLWantReadError:
             return False
+        self._check_resumed()
         self.is_established = self.has_more = True  # what came behind the handshake
         return True
+
+    def _check_resumed(self) -> None:
+        """OpenSSL lets a session of TLS 1.2 be taken up again, by whoever showed a certificate
+        then, and looks at that no more. (Python cannot switch that off. Other trust is another
+        context, which knows no sessions.)"""
+        if self._ssl.session_reused:
+            shown = self._ssl.getpeercert() or {}
+            ends = shown.get("notAfter")
+            if isinstance(ends, str) and ssl.cert_time_to_seconds(ends) <= time.time():
+                raise OSError("the certificate of a resumed session has expired")
 
     def peer_certificate(self) -> bytes | None:
         """In DER, verified; None if none was shown."""

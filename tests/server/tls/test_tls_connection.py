@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from kafkapy.core.seams import FileSlice
 from kafkapy.core.time import Instant
 from kafkapy.server.connection import Connection
 from kafkapy.server.disk import RealDisk
+from kafkapy.server.tls import session
 from kafkapy.server.tls.connection import TlsConnection
 from kafkapy.server.tls.session import TlsSession
 from kafkapy.testing.certificates import Authority, Certificate
@@ -82,9 +84,13 @@ class Bench:
 class Client:
     """Reads as much as it is told to, so that the other side meets a full socket."""
 
-    def __init__(self, bench: Bench, context: ssl.SSLContext) -> None:
+    def __init__(
+        self, bench: Bench, context: ssl.SSLContext, resumed: ssl.SSLSession | None = None
+    ) -> None:
         self.bench = bench
         self.session = TlsSession(bench.theirs, context, server_name="localhost")
+        if resumed is not None:
+            self.session._ssl.session = resumed
         self.session.go_on()
         self.to_send: deque[memoryview] = deque()
         self.received = bytearray()
@@ -324,6 +330,33 @@ def test_both_versions_are_spoken(bench: Bench, version: ssl.TLSVersion) -> None
     client.shake_hands()
     client.send(framed(b"x" * 100_000))
     client.until(lambda: len(client.received) == 100_004)
+
+
+def test_who_resumes_a_session_is_known_by_a_certificate_that_is_still_good(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """TLS 1.2, by the session's id; of TLS 1.3 there are no tickets."""
+    server, alices = server_context(SERVER, AUTHORITY, "required"), client_context(AUTHORITY, ALICE)
+    alices.maximum_version = ssl.TLSVersion.TLSv1_2
+    resumed: ssl.SSLSession | None = None
+
+    def comes() -> Bench:
+        nonlocal resumed
+        bench = Bench(server)
+        client = Client(bench, alices, resumed)
+        client.until(lambda: bench.principal is not None or bench.is_closed)
+        assert client.session._ssl.session_reused is (resumed is not None)
+        resumed = client.session._ssl.session
+        bench.close()
+        return bench
+
+    comes()
+    assert comes().principal == "CN=alice,O=kafkapy tests"
+    in_a_month = time.time() + 30 * 24 * 3600
+    monkeypatch.setattr(session, "time", SimpleNamespace(time=lambda: in_a_month))
+    bench = comes()
+    assert bench.principal is None
+    assert "certificate of a resumed session has expired" in str(bench.reason)
 
 
 # Hostile bytes.
