@@ -184,7 +184,12 @@ class ReplicaSession:
                 continue
             wanted = standing.wanted
             most = min(left, wanted.max_bytes)
-            found = read_partition(self._node, request, wanted, most, is_first=not size)
+            # Who was refused is asked again who it is: it is no replica yet, or it is by now.
+            heard_at = None if standing.partition is not None else call.received
+            found = read_partition(
+                self._node, request, wanted, most, is_first=not size, heard_at=heard_at
+            )
+            standing.watch(found.partition or standing.partition)
             if size and _has_more(found.partition, wanted) and not 0 < found.size < most:
                 # There is no room for it, or its last batch is cut off: it is the first next
                 # time, when a batch of any size finds room.

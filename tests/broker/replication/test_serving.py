@@ -208,6 +208,18 @@ def test_what_is_unknown_is_answered_at_once(kit: Kit) -> None:
     assert rows(found)[COUNT + 1].error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
 
+def test_who_is_no_replica_yet_is_told_so_and_heard_once_it_is_one(kit: Kit) -> None:
+    """It may hear sooner than its leader that it is to be one. An answer without an error would
+    be the last that either says of a partition in which nothing goes on."""
+    for part in kit.parts:
+        part.follow_metadata(PartitionState((1, 3), (1,), 1, 2, 3, (UUID(int=1),) * 2))
+    found = rows(kit.ask([(7, 0)]))
+    assert found[7].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    kit.parts[7].follow_metadata(PartitionState((1, 3, 2), (1,), 1, 2, 4, (UUID(int=1),) * 3))
+    kit.ask([(7, 0)])
+    assert kit.proposals(7)[-1] == (1, 2)
+
+
 def test_what_is_forgotten_is_watched_no_more(kit: Kit) -> None:
     kit.begin()
     later = kit.ask([], forgotten=(7,))
