@@ -172,12 +172,10 @@ class Load:
             raise Broken(f"never came back from a call of its library: {stuck}")
         bootstrap = self.bootstrap
         self.nothing_is_stuck()
-        stable, ends = (
-            ends(bootstrap, COMMITTED, EVERYTHING),
-            ends(bootstrap, UNCOMMITTED, EVERYTHING),
-        )
-        if stable != ends:
-            raise Broken(f"last stable offsets {stable} are not at the ends {ends}")
+        stable = ends(bootstrap, COMMITTED, EVERYTHING)
+        there = ends(bootstrap, UNCOMMITTED, EVERYTHING)
+        if stable != there:
+            raise Broken(f"last stable offsets {stable} are not at the ends {there}")
         fresh = Reader(bootstrap, self.recording, 21, EVERYTHING)
         fresh.read_to_the_ends()
         everything = Reader(bootstrap, self.recording, 22, EVERYTHING, UNCOMMITTED)

@@ -4,6 +4,7 @@ before anybody is asked."""
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
@@ -38,6 +39,19 @@ def utf8(text: str) -> str:
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(f"{text!a} is not UTF-8") from None
     return text
+
+
+_UNITS: Final = ("", "k", "m", "g")
+_SIZE: Final = re.compile(r"(\d{1,12})\s*([kmg]?)(i?)b?", re.IGNORECASE | re.ASCII)
+
+
+def size_argument(text: str) -> int:
+    """Bytes: 1048576, 50MB, 1GiB."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or (found[3] and not found[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; for example 1048576, 50MB, 1GiB")
+    each: int = (1024 if found[3] else 1000) ** _UNITS.index(found[2].lower())
+    return int(found[1]) * each
 
 
 class Parser(argparse.ArgumentParser):

@@ -6,6 +6,7 @@ refused; everything a real client does for throughput they can do without.
 
 import socket
 import struct
+import time
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -58,7 +59,17 @@ _NEWEST: Final = {
     ApiKey.RENEW_DELEGATION_TOKEN: 2,
     ApiKey.EXPIRE_DELEGATION_TOKEN: 2,
     ApiKey.DESCRIBE_DELEGATION_TOKEN: 3,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: 1,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: 0,
+    ApiKey.ELECT_LEADERS: 2,
+    ApiKey.UNREGISTER_BROKER: 0,
+    ApiKey.UPDATE_FEATURES: 2,
+    ApiKey.API_VERSIONS: 4,
 }
+# A new leader says so for a moment, and who leads no more.
+_SOON: Final = {ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER}
+_ATTEMPTS: Final = 30
+_PAUSE_SECONDS: Final = 0.1
 _LAST_PORT: Final = 65535
 _CLIENT_ID: Final = "kafkapy-cli"
 _TIMEOUT_SECONDS: Final = 60.0
@@ -74,6 +85,8 @@ class Client:
         self._socket, self._address = _connected(addresses, timeout_seconds)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._correlation_id = 0
+        self._leaders: dict[str, dict[int, str]] = {}  # topic -> partition -> address
+        self._others: dict[str, Client] = {}
         try:
             chosen().log_in(self._ask)
             self._served = self._versions()
@@ -85,6 +98,8 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for one in self._others.values():
+            one.__exit__()
         self._socket.close()
 
     def _versions(self) -> dict[int, tuple[int, int]]:
@@ -149,6 +164,38 @@ class Client:
         asked = None if topics is None else [{"name": one, "topic_id": None} for one in topics]
         return self.ask(ApiKey.METADATA, {"topics": asked, "allow_auto_topic_creation": create})
 
+    def leaders(self, topic: str, indexes: Iterable[int]) -> "list[tuple[Client, list[int]]]":
+        """Clients of those that lead these partitions, each with what it leads. What nobody
+        leads is asked of this broker, which says why."""
+        if topic not in self._leaders:
+            self._leaders[topic] = self._find_leaders(topic)
+        found = self._leaders[topic]
+        led: dict[str, list[int]] = {}
+        for index in indexes:
+            led.setdefault(found.get(index, self._address), []).append(index)
+        return [(self._at(address), theirs) for address, theirs in led.items()]
+
+    def forget_leaders(self, topic: str) -> None:
+        """One of them said that it is none: they are asked for again."""
+        self._leaders.pop(topic, None)
+
+    def _find_leaders(self, topic: str) -> dict[int, str]:
+        answer = self.metadata([topic])
+        addresses = {one.node_id: address_of(one) for one in answer.brokers}
+        return {
+            int(one.partition_index): addresses[one.leader_id]
+            for row in answer.topics
+            for one in row.partitions
+            if one.leader_id in addresses
+        }
+
+    def _at(self, address: str) -> "Client":
+        if address == self._address:
+            return self
+        if address not in self._others:
+            self._others[address] = Client(address)
+        return self._others[address]
+
     def offsets(self, topic: str, timestamps: dict[int, int]) -> dict[int, int]:
         """Partition -> offset, for a timestamp (or -1 end, -2 start) of each; Failed if one
         of them has none to tell."""
@@ -161,31 +208,37 @@ class Client:
     ) -> tuple[dict[int, int], dict[int, int]]:
         """As `offsets`, and the error codes of the partitions that have none to tell: those
         whose log directory is offline, for one."""
-        answer = self.ask(
-            ApiKey.LIST_OFFSETS,
-            {
-                "replica_id": -1,
-                "isolation_level": 0,
-                "timeout": int(_TIMEOUT_SECONDS * 1000),
-                "topics": [
-                    {
-                        "name": topic,
-                        "partitions": [
-                            {"partition_index": index, "timestamp": timestamp}
-                            for index, timestamp in timestamps.items()
-                        ],
-                    }
-                ],
-            },
-        )
-        found, refused = {}, {}
-        for topic_answer in answer.topics:
-            for one in topic_answer.partitions:
+        found: dict[int, int] = {}
+        for _ in range(_ATTEMPTS):
+            refused = self._ask_offsets(topic, timestamps, found)
+            if not _SOON.intersection(refused.values()):
+                break
+            self.forget_leaders(topic)
+            time.sleep(_PAUSE_SECONDS)
+        return found, refused
+
+    def _ask_offsets(
+        self, topic: str, timestamps: dict[int, int], found: dict[int, int]
+    ) -> dict[int, int]:
+        """Of those that are not found yet; the error codes of those that still are not."""
+        refused = {}
+        for leader, indexes in self.leaders(topic, timestamps.keys() - found.keys()):
+            rows = [{"partition_index": one, "timestamp": timestamps[one]} for one in indexes]
+            answer = leader.ask(
+                ApiKey.LIST_OFFSETS,
+                {
+                    "replica_id": -1,
+                    "isolation_level": 0,
+                    "timeout": int(_TIMEOUT_SECONDS * 1000),
+                    "topics": [{"name": topic, "partitions": rows}],
+                },
+            )
+            for one in answer.topics[0].partitions:
                 if one.error_code:
                     refused[one.partition_index] = one.error_code
                 else:
                     found[one.partition_index] = one.offset
-        return found, refused
+        return refused
 
 
 def _connected(addresses: str, timeout_seconds: float) -> tuple[socket.socket, str]:

@@ -35,6 +35,9 @@ COMMANDS: Final = {
     "users": ("security.users", "list, add and remove users of SCRAM"),
     "tokens": ("security.tokens", "create, list, renew and expire delegation tokens"),
     "quorum": ("cluster.quorum", "who votes on the metadata; voters come and go"),
+    "reassign": ("cluster.reassign", "move replicas to where they should be"),
+    "decommission": ("cluster.decommission", "move all away from a broker, and forget it"),
+    "features": ("cluster.features", "versions of the cluster's features, and raising them"),
     "dump-log": ("node.dump_log", "print what is in the files of a log"),
     "completion": ("completion", "print what teaches a shell to complete all this"),
 }

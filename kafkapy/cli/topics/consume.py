@@ -11,6 +11,7 @@ import argparse
 import base64
 import json
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -19,10 +20,14 @@ from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, number
 from kafkapy.cli.client import Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
+from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import Record, batches, records
 
 _WAIT_MS: Final = 500
+_ATTEMPTS: Final = 100
+_PAUSE_SECONDS: Final = 0.05
+_LED_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 _MAX_BYTES: Final = 16 * 1024 * 1024
 
 
@@ -114,11 +119,31 @@ def _consumed(
 
 
 def _fetch(client: Client, options: argparse.Namespace, positions: dict[int, int]) -> list[Any]:
-    answer = client.ask(
+    """What the leaders have; of those that lead no more nothing, until the next are known."""
+    for _ in range(_ATTEMPTS):
+        rows = []
+        leaders = client.leaders(options.topic, positions)
+        for leader, indexes in leaders:
+            at = {index: positions[index] for index in indexes}
+            rows += _fetched(leader, options, at, _WAIT_MS // len(leaders))
+        moved = [row for row in rows if row.error_code in _LED_ELSEWHERE]
+        if len(moved) < len(rows):
+            if moved:
+                client.forget_leaders(options.topic)
+            return [row for row in rows if row.error_code not in _LED_ELSEWHERE]
+        client.forget_leaders(options.topic)
+        time.sleep(_PAUSE_SECONDS)
+    return rows
+
+
+def _fetched(
+    leader: Client, options: argparse.Namespace, positions: dict[int, int], wait_ms: int
+) -> list[Any]:
+    answer = leader.ask(
         ApiKey.FETCH,
         {
             "replica_id": -1,
-            "max_wait": _WAIT_MS,
+            "max_wait": wait_ms,
             "min_bytes": 1,
             "max_bytes": _MAX_BYTES,
             "isolation_level": 1 if options.committed else 0,

@@ -30,6 +30,7 @@ _NO_TIMESTAMP: Final = -1
 _BATCH_RECORDS: Final = 1000
 _BATCH_BYTES: Final = 512 * 1024
 _TIMEOUT_MS: Final = 30_000
+_LED_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 # A topic that this made the broker create is answered for once its leaders serve.
 _BEING_MADE: Final = {
     ErrorCode.NONE,
@@ -162,8 +163,27 @@ def _bytes(value: Any) -> bytes | None:
 
 
 def _send(client: Client, options: argparse.Namespace, waiting: dict[int, list[NewRecord]]) -> None:
+    """To those who lead; whoever does not any more has taken nothing, and the next is asked."""
+    for attempt in range(_ATTEMPTS):
+        moved: dict[int, list[NewRecord]] = {}
+        for leader, indexes in client.leaders(options.topic, waiting):
+            for one in _sent(leader, options, {index: waiting[index] for index in indexes}):
+                if one.error_code in _LED_ELSEWHERE and attempt < _ATTEMPTS - 1:
+                    moved[one.index] = waiting[one.index]
+                else:
+                    check(one.error_code, f"{options.topic}-{one.index}", one.error_message)
+        if not moved:
+            return
+        waiting = moved
+        client.forget_leaders(options.topic)
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _sent(
+    leader: Client, options: argparse.Namespace, waiting: dict[int, list[NewRecord]]
+) -> list[Any]:
     codec = Codec[options.compression.upper()]
-    answer = client.ask(
+    answer = leader.ask(
         ApiKey.PRODUCE,
         {
             "transactional_id": None,
@@ -180,8 +200,7 @@ def _send(client: Client, options: argparse.Namespace, waiting: dict[int, list[N
             ],
         },
     )
-    for one in answer.responses[0].partition_responses:
-        check(one.error_code, f"{options.topic}-{one.index}", one.error_message)
+    return list(answer.responses[0].partition_responses)
 
 
 def _now_ms() -> int:
