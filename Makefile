@@ -18,7 +18,8 @@ ROUNDS ?= 100
 NODES  ?=
 N      ?= 100
 
-.PHONY: help run test unit unit-compiled check format compat differ bench bench-quick bench-publish soak sim sim-many scale crash chaos failover \
+.PHONY: help run test unit unit-compiled check format compat compat-cluster differ bench bench-quick \
+        bench-publish soak sim sim-many scale crash chaos failover \
         containers oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -26,6 +27,7 @@ help:
 	@echo "make test           unit tests, then real clients against kafkapy"
 	@echo "make check          ruff, mypy --strict, import contracts, references, bandit, pip-audit"
 	@echo "make compat         real clients against Apache Kafka and kafkapy; docs/COMPAT.md"
+	@echo "make compat-cluster the same with three nodes each, then while these are restarted in turn"
 	@echo "make bench          side by side with Apache Kafka (bench-quick: the short form)"
 	@echo "make bench-publish  a whole run becomes the committed results, once a release"
 	@echo "make soak MINUTES=n steady load for that long: is memory flat?"
@@ -100,6 +102,18 @@ compat: $(VENV)/.dev
 	  $(BIN)/python -m pytest compat_tests --show-capture=no --target both -n auto --dist loadgroup -m "not chaos" || status=$$?; \
 	  $(MAKE) --no-print-directory spark-test TARGET=both || status=$$?; \
 	  $(BIN)/python -m compat_tests.report --print; exit $$status
+
+# The same tests and Spark with three replicas of everything, then while the nodes are restarted in
+# turn. Not run: what starts servers of its own all the same, whatever the shared one is.
+compat-cluster: $(VENV)/.dev
+	@$(BIN)/python scripts/parts --prepare
+	status=0; for how in "" --disturbed; do \
+	  $(BIN)/python -m pytest $(CLUSTER_TESTS) --show-capture=no --target $(or $(SERVER),both) --nodes 3 $$how \
+	    -n auto --dist loadgroup || status=$$?; \
+	  $(MAKE) --no-print-directory spark-test TARGET=$(or $(SERVER),both) SPARK_ON="--nodes 3 $$how" || status=$$?; done; \
+	  $(BIN)/python -m compat_tests.report --print; exit $$status
+
+CLUSTER_TESTS := $(filter-out compat_tests/differ/ compat_tests/crashes/ compat_tests/chaos/ compat_tests/security/,$(wildcard compat_tests/*/))
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.report
@@ -192,7 +206,7 @@ spark-exactly-once: $(VENV)/.spark
 spark-test: $(VENV)/.dev
 	@if $(BIN)/python scripts/parts --has spark; then \
 	  $(MAKE) --no-print-directory $(VENV)/.spark && \
-	  $(BIN)/python -m pytest -p compat_tests.conftest spark_examples --show-capture=no --target $(TARGET); fi
+	  $(BIN)/python -m pytest -p compat_tests.conftest spark_examples --show-capture=no --target $(TARGET) $(SPARK_ON); fi
 
 clean:
 	rm -rf $(VENV) $(COMPILED) .compat build *.egg-info

@@ -2,12 +2,14 @@
 
     pytest compat_tests --target apache|kafkapy|both [-m "records or admin"] [-n auto]
     pytest compat_tests --bootstrap kafkapy=127.0.0.1:9092     a server that runs already
+    pytest compat_tests --nodes 3 [--disturbed]     three nodes (shared_cluster.py)
 
 A target's server is started once per run, by the process that hands tests out, and serves
 all tests: each makes topics of its own (`topic`), and none needs the server to be empty.
 """
 
 import json
+import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,6 +20,7 @@ import pytest
 
 from compat_tests import installation, results, served, targets
 from compat_tests.behaviours import AREAS, BEHAVIOURS
+from compat_tests.shared_cluster import SharedCluster
 
 _SERVERS = pytest.StashKey[dict[str, targets.Server]]()
 _ADDRESSES = pytest.StashKey[dict[str, str]]()
@@ -35,6 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TARGET=HOST:PORT",
         help="use a server that is running instead of starting one",
     )
+    group.addoption("--nodes", type=int, default=1, help="how many the shared server has")
+    group.addoption("--disturbed", action="store_true", help="restart nodes meanwhile")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,6 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
     given = dict(each.split("=", 1) for each in config.getoption("--bootstrap"))
     config.stash[_ADDRESSES] = getattr(config, "workerinput", {}).get("addresses", given)
     config.stash[_SERVERS] = {}
+    # For tests that are programs of another language.
+    os.environ["COMPAT_NODES"] = str(config.getoption("--nodes"))
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(results.Recorder(), "compat-results")
 
@@ -88,7 +95,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(area)
         target = getattr(item, "callspec", None) and item.callspec.params.get("target")  # type: ignore[attr-defined]  # only parametrized items have it
         if ids and target:
-            facts = {"client": _client(item.path), "target": target, "behaviours": ids}
+            kind = results.kind(
+                target, item.config.getoption("--nodes"), item.config.getoption("--disturbed")
+            )
+            facts = {"client": _client(item.path), "target": kind, "behaviours": ids}
             item.user_properties.append(("compat", json.dumps(facts)))
             if target == targets.KAFKAPY and (reason := served.why_not_done(ids)) is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
@@ -114,6 +124,13 @@ def broker(request: pytest.FixtureRequest, target: str) -> str:
         return address_of(request.config, target)
     except installation.Unavailable as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def nodes(request: pytest.FixtureRequest) -> int:
+    """How many the shared server has; of what a test makes each has a replica."""
+    count: int = request.config.getoption("--nodes")
+    return count
 
 
 @pytest.fixture
@@ -161,8 +178,16 @@ def address_of(config: pytest.Config, target: str) -> str:
             installation.require()
         if _SCRATCH not in config.stash:
             config.stash[_SCRATCH] = tempfile.TemporaryDirectory(prefix="kafkapy-compat-")
-        server = targets.server(target, Path(config.stash[_SCRATCH].name) / target)
+        server = _shared(config, target, Path(config.stash[_SCRATCH].name) / target)
         config.stash[_SERVERS][target] = server
         server.start()
         addresses[target] = server.bootstrap
     return addresses[target]
+
+
+def _shared(config: pytest.Config, target: str, directory: Path) -> targets.Server:
+    nodes: int = config.getoption("--nodes")
+    if nodes == 1:
+        return targets.server(target, directory)
+    properties, is_disturbed = targets.TEST_PROPERTIES, config.getoption("--disturbed")
+    return SharedCluster(target, directory, nodes, properties, is_disturbed=is_disturbed)

@@ -27,6 +27,15 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "COMPAT.md"
 PASSED, FAILED, NOT_DONE, NOT_COVERED = "yes", "**no**", "not done", ""
 
 TARGETS = (APACHE, KAFKAPY)
+# Of the summary; those of three nodes where they were run.
+COLUMNS = {
+    APACHE: "Apache Kafka 4.3.1",
+    KAFKAPY: "kafkapy",
+    results.kind(APACHE, 3): "Apache Kafka, three nodes",
+    results.kind(KAFKAPY, 3): "kafkapy, three nodes",
+    results.kind(APACHE, 3, disturbed=True): "Apache Kafka, nodes restarting",
+    results.kind(KAFKAPY, 3, disturbed=True): "kafkapy, nodes restarting",
+}
 NAMES = {int(key): key.camel_name for key in ApiKey}
 
 Outcomes = dict[tuple[str, str], dict[str, list[str]]]
@@ -100,10 +109,15 @@ def area_table(outcomes: Outcomes, area: str, title: str) -> Iterator[str]:
 
 def summary(outcomes: Outcomes) -> Iterator[str]:
     """Tests passed, failed and skipped by client and target."""
-    yield "| client | version | Apache Kafka 4.3.1 | kafkapy |"
-    yield "|---|---|---|---|"
+    shown = {
+        kind: title
+        for kind, title in COLUMNS.items()
+        if kind in TARGETS or any(count(client, kind) for client in CLIENTS)
+    }
+    yield "| client | version | " + " | ".join(shown.values()) + " |"
+    yield "|---|---|" + "---|" * len(shown)
     for client in CLIENTS:
-        counts = [count(client, target) for target in TARGETS]
+        counts = [count(client, kind) for kind in shown]
         if any(counts):
             told = " | ".join(each or "not run" for each in counts)
             yield f"| {client.title} | {client.version} | {told} |"

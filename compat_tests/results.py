@@ -2,6 +2,8 @@
 
     .compat/results/<client>.<target>.json   {"tests": {test: {behaviours, outcome, reason}}}
 
+Of several nodes it is <client>.<target>-3.json, and while nodes are restarted -3-disturbed.json.
+
 A run replaces the outcomes of the tests it ran and keeps the others, so that clients and areas
 can be run one at a time. `make compat` runs all, and begins with an empty directory.
 """
@@ -14,6 +16,11 @@ from typing import Any
 import pytest
 
 DIRECTORY = Path(__file__).resolve().parent.parent / ".compat" / "results"
+
+
+def kind(target: str, nodes: int = 1, disturbed: bool = False) -> str:
+    """What outcomes are told by: the target, and how many nodes it had if not one."""
+    return target + (f"-{nodes}" if nodes > 1 else "") + ("-disturbed" if disturbed else "")
 
 
 class Recorder:

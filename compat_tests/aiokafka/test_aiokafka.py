@@ -224,7 +224,7 @@ def test_producing_to_an_unknown_topic_creates_it(broker: str, topic: str) -> No
 
 
 @covers("create-topic", "delete-topic", "create-partitions", "list-topics", "describe-cluster")
-def test_the_life_of_a_topic(broker: str, topic: str) -> None:
+def test_the_life_of_a_topic(broker: str, nodes: int, topic: str) -> None:
     async def test() -> None:
         await create(broker, topic)
         async with admin(broker) as client:
@@ -234,7 +234,7 @@ def test_the_life_of_a_topic(broker: str, topic: str) -> None:
                 while not await is_led(client, topic, 3):
                     await asyncio.sleep(0.02)
             cluster = await client.describe_cluster()
-            assert len(cluster["brokers"]) == 1
+            assert len(cluster["brokers"]) == nodes
             await client.delete_topics([topic])
             async with asyncio.timeout(PATIENCE_S):
                 while topic in await client.list_topics():

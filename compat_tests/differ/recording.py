@@ -117,7 +117,7 @@ def conversations(broker: str) -> dict[str, list[Callable[[], None]]]:
             ),
         ],
         "aiokafka": [
-            lambda: test_aiokafka.test_the_life_of_a_topic(broker, "a1"),
+            lambda: test_aiokafka.test_the_life_of_a_topic(broker, 1, "a1"),
             lambda: test_aiokafka.test_a_group_goes_on_from_its_commit(broker, "a2", "g-a2"),
             lambda: test_aiokafka.test_offsets_are_committed_with_the_transaction(
                 broker, "a3", "g-a3"

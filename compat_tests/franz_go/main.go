@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -325,7 +326,7 @@ func cluster() {
 	write(client(), "v")
 	metadata, err := admin.BrokerMetadata(ctx)
 	must(err)
-	check(len(metadata.Brokers) == 1 && len(metadata.Cluster) == 22, "%+v", metadata)
+	check(len(metadata.Brokers) == nodes() && len(metadata.Cluster) == 22, "%+v", metadata)
 	dirs, err := admin.DescribeAllLogDirs(ctx, nil)
 	must(err)
 	size, found := int64(0), false
@@ -481,4 +482,13 @@ func exactlyOnce() {
 	for i, record := range read(client(options...), 40) {
 		check(string(record.Value) == fmt.Sprint(i), "%s at %d", record.Value, i)
 	}
+}
+
+// How many nodes the server has.
+func nodes() int {
+	count, err := strconv.Atoi(os.Getenv("COMPAT_NODES"))
+	if err != nil {
+		return 1
+	}
+	return count
 }

@@ -20,16 +20,18 @@ from compat_tests.waiting import wait_for
 
 
 @covers("create-topic", "list-topics", "topic-ids")
-def test_a_created_topic_is_listed_and_described(broker: str, topic: str) -> None:
+def test_a_created_topic_is_listed_and_described(broker: str, nodes: int, topic: str) -> None:
     arguments = ["--topic", topic, "--partitions", "3", "--config", "retention.ms=5000"]
     said = tool("kafka-topics", broker, "--create", *arguments)
     assert f"Created topic {topic}." in said
-    wait_for("it has leaders", lambda: "Leader: 1" in describe(broker, topic))
+    wait_for("it has leaders", lambda: "Leader: none" not in describe(broker, topic))
     assert topic in tool("kafka-topics", broker, "--list").split()
     said = describe(broker, topic)
     assert re.search(r"TopicId: [\w-]{22}\b", said)
-    assert re.search(r"PartitionCount: 3\tReplicationFactor: 1\tConfigs: .*retention.ms=5000", said)
-    assert len(re.findall(r"Partition: \d\tLeader: (\d+)\tReplicas: \1\tIsr: \1", said)) == 3
+    factor = f"ReplicationFactor: {nodes}"
+    assert re.search(rf"PartitionCount: 3\t{factor}\tConfigs: .*retention.ms=5000", said)
+    one = r"Partition: \d\tLeader: (\d+)\tReplicas: (\1[\d,]*)\tIsr: \2"
+    assert len(re.findall(one, said)) == 3
 
 
 @covers("create-topic", "create-errors")
@@ -176,12 +178,13 @@ def test_the_cluster_tool_tells_the_cluster_id(broker: str) -> None:
 
 
 @covers("describe-log-dirs")
-def test_the_log_dirs_tool_tells_sizes(broker: str, topic: str) -> None:
+def test_the_log_dirs_tool_tells_sizes(broker: str, nodes: int, topic: str) -> None:
     create(broker, topic)
     write(broker, topic, "x" * 500)
     said = tool("kafka-log-dirs", broker, "--describe", "--topic-list", topic)
     found = json.loads(said.strip().splitlines()[-1])
-    ((directory,),) = [each["logDirs"] for each in found["brokers"]]
+    assert len(found["brokers"]) == nodes
+    (directory,) = found["brokers"][0]["logDirs"]
     assert directory["error"] is None
     (partition,) = directory["partitions"]
     assert partition["partition"] == f"{topic}-0"

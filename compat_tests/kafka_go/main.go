@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -204,7 +205,7 @@ func topics() {
 	must(grown.Errors[topic])
 	metadata, err := client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{topic}})
 	must(err)
-	check(len(metadata.Brokers) == 1 && metadata.Topics[0].Error == nil, "%v", metadata)
+	check(len(metadata.Brokers) == nodes() && metadata.Topics[0].Error == nil, "%v", metadata)
 	deleted, err := client.DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: []string{topic}})
 	must(err)
 	must(deleted.Errors[topic])
@@ -274,4 +275,13 @@ func groupAdmin() {
 	deleted, err := client.DeleteGroups(ctx, &kafka.DeleteGroupsRequest{GroupIDs: []string{name}})
 	must(err)
 	must(deleted.Errors[name])
+}
+
+// How many nodes the server has.
+func nodes() int {
+	count, err := strconv.Atoi(os.Getenv("COMPAT_NODES"))
+	if err != nil {
+		return 1
+	}
+	return count
 }

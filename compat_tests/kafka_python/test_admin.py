@@ -210,22 +210,24 @@ def test_deleted_records_are_gone(broker: str, topic: str) -> None:
 
 
 @covers("describe-cluster")
-def test_the_cluster_is_described(broker: str) -> None:
+def test_the_cluster_is_described(broker: str, nodes: int) -> None:
     with admin(broker) as client:
         found = client.describe_cluster()
-    (node,) = found["brokers"]
-    assert f"{node['host']}:{node['port']}" == broker
-    assert not node["is_fenced"]
-    assert found["controller_id"] == node["broker_id"]
+    assert len(found["brokers"]) == nodes
+    assert broker in {f"{node['host']}:{node['port']}" for node in found["brokers"]}
+    assert not any(node["is_fenced"] for node in found["brokers"])
+    assert found["controller_id"] in {node["broker_id"] for node in found["brokers"]}
     assert "CREATE" in found["authorized_operations"]
 
 
 @covers("describe-log-dirs")
-def test_log_directories_tell_the_size_of_partitions(broker: str, topic: str) -> None:
+def test_log_directories_tell_the_size_of_partitions(broker: str, nodes: int, topic: str) -> None:
     create(broker, topic)
     write(broker, topic, [b"x" * 1000])
     with admin(broker) as client:
-        ((directory,),) = [each["log_dirs"] for each in client.describe_log_dirs()]
+        found = [each["log_dirs"] for each in client.describe_log_dirs()]
+    assert len(found) == nodes
+    (directory,) = found[0]
     assert directory["error_code"] == 0
     assert directory["total_bytes"] > directory["usable_bytes"] > 0
     sizes = {
@@ -250,15 +252,15 @@ def test_active_producers_are_described(broker: str, topic: str) -> None:
 
 
 @covers("describe-quorum")
-def test_the_metadata_quorum_is_described(broker: str) -> None:
+def test_the_metadata_quorum_is_described(broker: str, nodes: int) -> None:
     with admin(broker) as client:
         found = client.describe_metadata_quorum()
     ((partition,),) = [each["partitions"] for each in found["topics"]]
     assert found["topics"][0]["topic_name"] == "__cluster_metadata"
-    (voter,) = partition["current_voters"]
-    assert partition["leader_id"] == voter["replica_id"]
+    voters = {voter["replica_id"]: voter for voter in partition["current_voters"]}
+    assert len(voters) == nodes
     assert partition["high_watermark"] > 0
-    assert voter["log_end_offset"] >= partition["high_watermark"]
+    assert voters[partition["leader_id"]]["log_end_offset"] >= partition["high_watermark"]
 
 
 @covers("reassignments")

@@ -28,6 +28,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /** What one test works with: the broker, a topic of its own, and clients that end with it. */
 final class Session implements AutoCloseable {
     static final long PATIENCE_MS = 60_000;
+    /** How many the server has; of what a test makes each has a replica. */
+    static final int NODES = Integer.parseInt(System.getenv().getOrDefault("COMPAT_NODES", "1"));
 
     final String broker;
     final String topic;

@@ -46,7 +46,7 @@ def _partition(
         require(node, call, Operation.READ, ResourceType.TOPIC, topic)
         _check_topic(node, topic)
         partition = node.partitions.hosted(topic, None, index)
-        partition.check_leader()
+        partition.check_readable(-1)  # a follower knows them too
         producers = [_producer(entry) for entry in partition.log.producers.active()]
     except Refused as refused:
         code, message = refused.code, refused.message

@@ -1,0 +1,123 @@
+"""Three nodes in place of one: the same tests, with three replicas of everything.
+
+    pytest compat_tests --nodes 3                 every client against a cluster
+    pytest compat_tests --nodes 3 --disturbed     the nodes but the first are restarted meanwhile
+
+Tests know one address, that of the first node, so that one stays. The others stop, hand over
+what they lead and coordinate, come back and are filled, one after the other, again and again.
+"""
+
+import signal
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from compat_tests.clusters import Cluster, of
+from compat_tests.waiting import wait_for
+
+_SYNC_PATIENCE_S = 60.0
+_REST_S = 2.0
+
+
+def _replicated(nodes: int) -> dict[str, str]:
+    replicas, least = str(min(nodes, 3)), str(min(nodes, 2))
+    return {
+        "default.replication.factor": replicas,
+        "min.insync.replicas": least,
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": least,
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": least,
+        # In force while nodes go and come, and no test waits for it.
+        "auto.leader.rebalance.enable": "false",
+    }
+
+
+class SharedCluster:
+    """A `targets.Server` of several nodes."""
+
+    def __init__(
+        self,
+        kind: str,
+        directory: Path,
+        nodes: int,
+        properties: Mapping[str, str],
+        *,
+        is_disturbed: bool = False,
+    ) -> None:
+        self.cluster = Cluster(
+            directory, of(kind, nodes), {**properties, **_replicated(nodes)}, heap="512m"
+        )
+        self.data = self.cluster.data(1)
+        self._disturber = Disturber(self.cluster) if is_disturbed else None
+
+    @property
+    def bootstrap(self) -> str:
+        return self.cluster.address(1)
+
+    @property
+    def pid(self) -> int:
+        return self.cluster.pid(1)
+
+    def start(self) -> None:
+        self.cluster.start()
+        wait_for("all nodes are brokers", self._is_whole)
+        if self._disturber is not None:
+            self._disturber.start()
+
+    def stop(self, *, how: signal.Signals = signal.SIGTERM) -> None:
+        if self._disturber is not None:
+            self._disturber.end()
+        self.cluster.close()
+
+    def _is_whole(self) -> bool:
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        try:
+            return len(admin.list_topics(timeout=5).brokers) == len(self.cluster.nodes)
+        except KafkaException:
+            return False
+
+
+class Disturber(threading.Thread):
+    """Restarts all nodes but the first in turn, each when everything is in sync again."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(daemon=True)
+        self.restarts = 0
+        self._cluster = cluster
+        self._ends = threading.Event()
+        self._admin: AdminClient | None = None
+
+    def run(self) -> None:
+        self._admin = AdminClient({"bootstrap.servers": self._cluster.address(1), "log_level": 0})
+        while True:
+            for node_id in list(self._cluster.nodes)[1:]:
+                if self._ends.wait(_REST_S):
+                    return
+                self._cluster.stop([node_id])
+                self._cluster.start([node_id])
+                wait_for("all replicas are in sync", self._is_in_sync, timeout_s=_SYNC_PATIENCE_S)
+                self.restarts += 1
+
+    def end(self) -> None:
+        self._ends.set()
+        self.join()
+        print(f"\n{self.restarts} restarts of nodes meanwhile")
+
+    def _is_in_sync(self) -> bool:
+        assert self._admin is not None
+        if self._ends.is_set():
+            return True
+        try:
+            metadata = self._admin.list_topics(timeout=5)
+        except KafkaException:
+            return False
+        return all(
+            len(partition.isrs) == len(partition.replicas)
+            for topic in metadata.topics.values()
+            for partition in topic.partitions.values()
+        )
