@@ -34,21 +34,6 @@ from kafkapy.group.offsets.events import (
     OffsetsFetched,
     TopicDeleted,
 )
-from kafkapy.group.share.events import (
-    AlterShareOffsets,
-    DeleteShareOffsets,
-    DescribeShareGroup,
-    Noted,
-    ShareGroupDescribed,
-    ShareHeartbeat,
-    ShareHeartbeatHeard,
-    ShareOffsetsKept,
-    ShareOffsetsWanted,
-    ShareStateDeleted,
-    ShareStateInitialized,
-    ShareStateToDelete,
-    StateToInitialize,
-)
 
 
 class TopicsChanged(NamedTuple):
@@ -56,16 +41,6 @@ class TopicsChanged(NamedTuple):
 
     names: frozenset[str]
 
-
-ShareEvent = (
-    ShareHeartbeat
-    | ShareStateInitialized
-    | ShareStateDeleted
-    | DescribeShareGroup
-    | ShareOffsetsWanted
-    | AlterShareOffsets
-    | DeleteShareOffsets
-)
 
 Event = (
     JoinGroup
@@ -81,7 +56,6 @@ Event = (
     | DescribeGroup
     | DescribeConsumerGroup
     | DeleteGroup
-    | ShareEvent
     | TopicsChanged
     | TopicDeleted
     | Loaded
@@ -101,10 +75,4 @@ Reply = (
     | GroupDescribed
     | ConsumerGroupDescribed
     | GroupDeleted
-    | ShareHeartbeatHeard
-    | ShareGroupDescribed
-    | ShareOffsetsKept
-    | StateToInitialize
-    | ShareStateToDelete
-    | Noted
 )

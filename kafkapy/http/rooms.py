@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 
 from kafkapy.http.site import Site
 
-ROOMS: Final = ("kafkapy.http.health",)
+ROOMS: Final = ("kafkapy.http.health", "kafkapy.http.registry.room")
 
 Run = Callable[[Site], Awaitable[None]]
 

@@ -9,6 +9,7 @@ from kafkapy.broker.config.keys.log import LogKeys
 from kafkapy.broker.config.keys.network import NetworkKeys
 from kafkapy.broker.config.keys.node import NodeKeys
 from kafkapy.broker.config.keys.quorum import QuorumKeys
+from kafkapy.broker.config.keys.registry import RegistryKeys
 from kafkapy.broker.config.keys.remote import RemoteKeys
 from kafkapy.broker.config.keys.replication import ReplicationKeys
 from kafkapy.broker.config.keys.sasl import SaslKeys
@@ -26,7 +27,7 @@ SUPER_USERS = "super.users"
 ALLOW_WITHOUT_ACL = "allow.everyone.if.no.acl.found"
 
 # Keys that Apache Kafka does not have: described only where they are set.
-OWN = frozenset(HttpKeys.table)
+OWN = frozenset({**HttpKeys.table, **RegistryKeys.table})
 
 
 class BrokerKeys(
@@ -43,6 +44,7 @@ class BrokerKeys(
     SaslKeys,
     RemoteKeys,
     HttpKeys,
+    RegistryKeys,
 ):
     """`table` has them by Kafka's name."""
 

@@ -136,9 +136,10 @@ class NodeLink:
                 decode=lambda _, view: bytes(view),
             )
 
-        answer = await self.on_loop(ask)
-        if isinstance(answer, CallFailed):
-            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {broker_id}: {answer}")
+        try:
+            answer = await self.on_loop(ask)
+        except CallFailed as failed:
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {broker_id}: {failed}") from None
         return memoryview(answer)
 
     # --- on the node's loop ---

@@ -76,6 +76,11 @@ def _produce(body: Body) -> Iterator[Needed]:
     yield from _topics(_O.WRITE, "topic_data", "name")(body)
 
 
+def _init_producer_id(body: Body) -> Iterator[Needed]:
+    """Of a transactional id; without one, this node gives the id itself."""
+    yield _O.WRITE, _R.TRANSACTIONAL_ID, body["transactional_id"]
+
+
 def _of_group(operation: Operation, on_topics: Operation | None) -> Callable[[Body], Any]:
     def needs(body: Body) -> Iterator[Needed]:
         yield operation, _R.GROUP, body["group_id"]
@@ -116,6 +121,7 @@ def _nothing(body: Body) -> tuple[Needed, ...]:
 
 _NEEDS: Final[Mapping[ApiKey, Callable[[Body], Iterable[Needed]]]] = {
     K.PRODUCE: _produce,
+    K.INIT_PRODUCER_ID: _init_producer_id,
     K.FETCH: _topics(_O.READ, "topics", "topic"),
     K.LIST_OFFSETS: _topics(_O.DESCRIBE, "topics", "name"),
     K.OFFSET_FOR_LEADER_EPOCH: _topics(_O.DESCRIBE, "topics", "topic"),

@@ -1,0 +1,1 @@
+"""A schema registry, by Confluent's API; its pages are in room.py."""

@@ -1,0 +1,97 @@
+"""Everything that needs a schema to be understood: three questions, asked of plain texts.
+
+The answers depend on nothing but what is asked, so they can be given anywhere: by a worker
+process, as the registry does (workers.py), or on the spot, as tests do. Each language's libraries
+are imported when its first schema comes.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from kafkapy.core.data import dataclass
+from kafkapy.http.registry.configs import Level
+from kafkapy.http.registry.entities import SchemaType
+from kafkapy.http.registry.languages.source import Difference, InvalidSchema, Source
+
+_LANGUAGES = {
+    SchemaType.AVRO: "avro",
+    SchemaType.JSON: "json_schema",
+    SchemaType.PROTOBUF: "protobuf",
+}
+
+
+def canonical(source: Source, *, is_normalized: bool = False) -> str:
+    """The text to store; InvalidSchema if it is none."""
+    if source.type is SchemaType.PROTOBUF:
+        files = _room(source, "reading").read(source)
+        text: str = _room(source, "writing").text_of(
+            files.main, files.by_name, is_normalized=is_normalized
+        )
+        return text
+    _room(source, "reading").read(source)
+    writing = _room(source, "writing" if source.type is SchemaType.AVRO else "reading")
+    shown: str = (writing.normalized if is_normalized else writing.canonical)(source.text)
+    return shown
+
+
+def formatted(source: Source, form: str) -> str:
+    """The text in another form. One that is not known, or not of this language, changes nothing."""
+    if form == "serialized" and source.type is SchemaType.PROTOBUF:
+        file = _room(source, "reading").read(source).main
+        return base64.b64encode(file.SerializeToString()).decode()
+    if form == "resolved" and source.type is SchemaType.AVRO and source.imports:
+        resolved: str = _room(source, "resolving").resolved(source)
+        return resolved
+    return source.text
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a newer schema is compared."""
+
+    level: Level
+    is_lenient: bool = False
+
+
+def incompatibilities(new: Source, olds: Sequence[Source], rules: Rules) -> list[str]:
+    """Sentences for what is wrong with the first of the older ones that it does not fit."""
+    for old in olds:
+        found: list[str] = []
+        if rules.level.new_reads_old:
+            found += [each.sentence("new", "old") for each in _differences(new, old, rules)]
+        if rules.level.old_reads_new:
+            found += [each.sentence("old", "new") for each in _differences(old, new, rules)]
+        if found:
+            return list(dict.fromkeys(found))
+    return []
+
+
+def _differences(reader: Source, writer: Source, rules: Rules) -> Sequence[Difference]:
+    """What the reader cannot read of what the writer writes."""
+    if reader.type != writer.type:
+        what = f"{writer.type} -> {reader.type}"
+        return [Difference("SCHEMA_TYPE_CHANGED", "/", what)]
+    reading, comparing = _room(reader, "reading"), _room(reader, "comparing")
+    found: Sequence[Difference]
+    try:
+        match reader.type:
+            case SchemaType.AVRO:
+                comparison = comparing.Comparison()
+                found = comparison.differences(reading.read(reader), reading.read(writer))
+            case SchemaType.JSON:
+                nodes = _room(reader, "nodes").Nodes
+                old, new = nodes(reading.read(writer)), nodes(reading.read(reader))
+                found = comparing.differences(old.root(), new.root(), is_lenient=rules.is_lenient)
+            case SchemaType.PROTOBUF:
+                found = comparing.differences(reading.read(writer), reading.read(reader))
+    except RecursionError:
+        raise InvalidSchema("too deep to be compared") from None
+    return found
+
+
+def _room(source: Source, module: str) -> ModuleType:
+    return import_module(f"{__package__}.languages.{_LANGUAGES[source.type]}.{module}")

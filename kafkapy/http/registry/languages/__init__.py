@@ -1,0 +1,1 @@
+"""The languages of schemas: reading, canonical text, and what differs between two."""

@@ -1,0 +1,98 @@
+"""The registry as a room of the site: one per site, made when its routes are."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import trio
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from kafkapy.broker.config.table import SUPER_USERS
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.kafka.errors import KafkaError
+from kafkapy.http.registry.access import Access
+from kafkapy.http.registry.configs import Level
+from kafkapy.http.registry.errors import RegistryError
+from kafkapy.http.registry.pages import PAGES, Page
+from kafkapy.http.registry.registry import Registry
+from kafkapy.http.registry.requests import Asked, answered, of_kafka, refused, segments
+from kafkapy.http.registry.store import Store
+from kafkapy.http.registry.workers import Workers
+from kafkapy.http.site import ANONYMOUS, Site
+
+_PATTERNS = [(method, tuple(pattern.split("/")), page) for method, pattern, page in PAGES]
+_METHODS = ("GET", "POST", "PUT", "DELETE")
+_registries: WeakKeyDictionary[Site, Registry] = WeakKeyDictionary()
+
+
+def registry_of(site: Site) -> Registry:
+    """The site's registry."""
+    found = _registries.get(site)
+    if found is None:
+        config = site.config
+        level = Level(config.schema_registry_compatibility_level)
+        store = Store(lambda: own_kafka(site), config.schema_registry_topic, level)
+        found = _registries[site] = Registry(store, Workers(), site.link.node.cluster_id)
+    return found
+
+
+def own_kafka(site: Site) -> Kafka:
+    """The node itself asks, as the first super user: who asked it is judged by access.py."""
+    supers = site.config.static.get(SUPER_USERS, "").split(";")
+    principal = next((one.strip() for one in supers if one.strip()), ANONYMOUS)
+    return Kafka(site.link, principal, "127.0.0.1", timeout_ms=site.config.http_request_timeout_ms)
+
+
+def routes(site: Site) -> list[BaseRoute]:
+    """One page for all: the table of pages knows paths as they were sent."""
+    registry = registry_of(site)
+
+    async def page(request: Request) -> Response:
+        return await _answer(registry, site, request)
+
+    tops = dict.fromkeys(pattern.partition("/")[0] for _, pattern, _ in PAGES if pattern[0] != "v")
+    paths = [f"/{top}" for top in tops] + [f"/{top}/{{rest:path}}" for top in tops]
+    return [Route(path, page, methods=list(_METHODS)) for path in (*paths, "/v1/metadata/{rest}")]
+
+
+async def run(site: Site) -> None:
+    """Read what is written, and let go of what is not needed."""
+    registry = registry_of(site)
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(registry.store.follow)
+            nursery.start_soon(registry.workers.let_go_when_idle)
+    finally:
+        await registry.workers.close()
+
+
+async def _answer(registry: Registry, site: Site, request: Request) -> Response:
+    try:
+        found = _page(request.method, segments(request))
+        if found is None:
+            return answered(request, {"error_code": 404, "message": "HTTP 404 Not Found"}, 404)
+        if not isinstance(found, tuple):
+            return answered(request, {"error_code": 405, "message": "HTTP 405"}, 405)
+        page, parts = found
+        said = await page(registry, Asked(request, parts, Access(site.kafka(request))))
+        return answered(request, said, 204 if said is None else 200)
+    except RegistryError as error:
+        return refused(request, error)
+    except KafkaError as failed:
+        return refused(request, of_kafka(failed))
+
+
+def _page(method: str, path: tuple[str, ...]) -> tuple[Page, tuple[str, ...]] | bool | None:
+    """The page and what its pattern leaves open; False: not by this method; None: no page."""
+    is_there = False
+    for known, pattern, page in _PATTERNS:
+        if len(pattern) != len(path):
+            continue
+        if all(part in ("*", said) for part, said in zip(pattern, path, strict=True)):
+            if known == method or (known == "GET" and method == "HEAD"):
+                open_parts = [s for p, s in zip(pattern, path, strict=True) if p == "*"]
+                return page, tuple(open_parts)
+            is_there = True
+    return False if is_there else None

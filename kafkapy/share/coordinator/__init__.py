@@ -1,1 +1,0 @@
-"""The share coordinator: it keeps what leaders of share partitions want remembered."""
