@@ -3,6 +3,7 @@
 import argparse
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -26,20 +27,24 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="where data goes (default: a temporary one)")
     options = parser.parse_args()
     troubles = options.only or list(ALL)
-    with tempfile.TemporaryDirectory(dir=options.data, prefix="kafkapy-chaos-") as scratch:
-        _silence_librdkafka(Path(scratch))
-        cluster = Cluster(Path(scratch), options.target)
-        run = Run(cluster, options.seed, say=lambda line: print(line, flush=True))
-        try:
-            run.start()
-            for name in _names(troubles, options.minutes, options.seed):
-                run.trouble(name)
-            run.finish()
-        except installation.Unavailable as reason:
-            print(reason, file=sys.stderr)
-            sys.exit(UNAVAILABLE)
-        finally:
-            cluster.close()
+    scratch = Path(tempfile.mkdtemp(dir=options.data, prefix="kafkapy-chaos-"))
+    _silence_librdkafka(scratch)
+    cluster = Cluster(scratch, options.target)
+    run = Run(cluster, options.seed, say=lambda line: print(line, flush=True))
+    try:
+        run.start()
+        for name in _names(troubles, options.minutes, options.seed):
+            run.trouble(name)
+        run.finish()
+    except installation.Unavailable as reason:
+        print(reason, file=sys.stderr)
+        sys.exit(UNAVAILABLE)
+    except BaseException:
+        print(f"what the nodes and librdkafka said is in {scratch}", file=sys.stderr)
+        raise
+    finally:
+        cluster.close()
+    shutil.rmtree(scratch)
 
 
 def _silence_librdkafka(scratch: Path) -> None:

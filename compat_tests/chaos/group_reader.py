@@ -45,7 +45,6 @@ class GroupReader:
             [topic], on_assign=self._changed, on_revoke=self._changed, on_lost=self._changed
         )
         self.delivered: dict[Where, set[str]] = {}
-        self.refused: list[str] = []
 
     def keep_reading(self, is_over: Callable[[], bool]) -> None:
         while not is_over():
@@ -83,7 +82,7 @@ class GroupReader:
             self._client.commit(offsets=places, asynchronous=False)
         except KafkaException as failed:
             # What was not committed is delivered again: to us, or to who has it now.
-            self.refused.append(str(failed))
+            self._recording.tell(failed.args[0], "commit of a group")
 
 
 def _is_record(message: Message) -> bool:

@@ -71,7 +71,8 @@ class Broken(AssertionError):
 class Told(NamedTuple):
     """Of one trouble, in seconds: until somebody else led the partition that is watched (None
     if nobody did); the longest time in which a partition acknowledged nothing, a producer
-    committed no transaction, a group read nothing; and until all was whole again."""
+    committed no transaction, a group read nothing; and until all was whole again. `errors` are
+    what clients did not get over by themselves."""
 
     trouble: str
     node: int
@@ -80,13 +81,15 @@ class Told(NamedTuple):
     committed: float
     delivered: float
     whole: float
+    errors: Counter[str]
 
     def __str__(self) -> str:
         moved = "" if self.moved is None else f"led by another after {self.moved:.2f} s, "
         return (
             f"{self.trouble} (node {self.node}): {moved}at most {self.acknowledged:.2f} s without "
             f"an acknowledgement, {self.committed:.2f} s without a commit, {self.delivered:.2f} s "
-            f"without a delivery; whole {self.whole:.1f} s after it ended"
+            f"without a delivery; whole {self.whole:.1f} s after it ended; clients were told "
+            + (", ".join(f"{what} ({count})" for what, count in self.errors.items()) or "nothing")
         )
 
 
@@ -144,6 +147,7 @@ class Run:
         what = ALL[name]
         node = what.victim(self.cluster)
         began = time.monotonic()
+        told_before = self.recording.told.copy()
         with Watch(self.cluster, node) as watch, what.strike(self.cluster, node):
             self._over.wait(what.lasts_s)
         ended = time.monotonic()
@@ -160,6 +164,7 @@ class Run:
             gap([*WRITERS, COPIER], began, now),
             max(self._group_gap(group, began, now) for group in set(GROUPS.values())),
             whole - ended,
+            self.recording.told - told_before,
         )
         self.told.append(told)
         self.say(str(told))

@@ -140,6 +140,7 @@ def write_transaction(
         else:
             producer.abort()
     except KafkaException as failed:
+        recording.tell(_error(failed), "transaction")
         if not _error(failed).txn_requires_abort():
             raise StartOver from failed
         producer.abort()
@@ -218,6 +219,8 @@ def keep_writing_plainly(
         operation = recording.invoke(process)
 
         def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                recording.tell(error, "record")
             outcome = Outcome.OK if error is None else Outcome.INFO
             offset = message.offset() if error is None else None
             recording.complete(operation, outcome, (Send(f"{topic}-{partition}", value, offset),))

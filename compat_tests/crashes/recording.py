@@ -1,8 +1,11 @@
 """One history of many threads: what each client did and saw, in one order."""
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from confluent_kafka import KafkaError
 
 from kafkapy.sim.checkers import Anomaly, History, Operation, Outcome, check
 from kafkapy.sim.checkers.history import Step
@@ -12,6 +15,8 @@ from kafkapy.sim.checkers.history import Step
 class Recording:
     """The checkers' history behind a lock, and values that were never sent before."""
 
+    # Errors that a client library did not get over by itself, by name.
+    told: Counter[str] = field(default_factory=Counter)
     _history: History = field(default_factory=History)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -30,6 +35,10 @@ class Recording:
     def complete(self, operation: Operation, outcome: Outcome, steps: Sequence[Step]) -> None:
         with self._lock:
             self._history.complete(operation, outcome, *steps)
+
+    def tell(self, error: KafkaError, what: str) -> None:
+        with self._lock:
+            self.told[f"{what}: {error.name()}"] += 1
 
     def anomalies(self) -> list[Anomaly]:
         """Of what is recorded by now; what is under way has no steps yet."""
