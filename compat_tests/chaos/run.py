@@ -40,6 +40,7 @@ from compat_tests.crashes.consumers import (
     keep_reading,
 )
 from compat_tests.crashes.producers import keep_writing, keep_writing_plainly
+from compat_tests.crashes.recording import Recording
 from compat_tests.waiting import PATIENCE_S, wait_for
 
 WRITTEN: Final[list[Where]] = [("written", index) for index in range(3)]
@@ -91,6 +92,14 @@ class Told(NamedTuple):
             f"without a delivery; whole {self.whole:.1f} s after it ended; clients were told "
             + (", ".join(f"{what} ({count})" for what, count in self.errors.items()) or "nothing")
         )
+
+
+def nothing_ends_too_soon(recording: Recording, at_end: dict[Where, int]) -> None:
+    highest = recording.highest_acknowledged()
+    for (topic, partition), end in at_end.items():
+        last = highest.get(f"{topic}-{partition}", -1)
+        if last >= end:
+            raise Broken(f"lost: {topic}-{partition} ends at {end}, @{last} was acknowledged")
 
 
 class Watch:
@@ -170,7 +179,10 @@ class Run:
         self.say(str(told))
 
     def finish(self) -> None:
-        """Nobody writes any more; everything is judged."""
+        self.stop_clients()
+        self.judge()
+
+    def stop_clients(self) -> None:
         self._over.set()
         for thread in self._threads:
             thread.join(2 * PATIENCE_S)
@@ -179,7 +191,6 @@ class Run:
         if stuck:
             faulthandler.dump_traceback(sys.stderr)
             raise Broken(f"never came back from a call of its library: {stuck}")
-        self._judge()
 
     # Clients
 
@@ -250,7 +261,7 @@ class Run:
             return slow
 
         try:
-            wait_for(what, lambda: not lagging(), timeout_s=2 * PATIENCE_S)
+            wait_for(what, lambda: not lagging(), timeout_s=4 * PATIENCE_S)
         except AssertionError:
             faulthandler.dump_traceback(sys.stderr)
             raise Broken(f"{what}: not {lagging()}") from None
@@ -264,9 +275,11 @@ class Run:
 
     # Judgement
 
-    def _judge(self) -> None:
+    def judge(self) -> None:
+        """Nobody writes any more. Everything is read again from its start, at both levels."""
         bootstrap = self.cluster.bootstrap
         at_end = ends(bootstrap, UNCOMMITTED, EVERYTHING)
+        nothing_ends_too_soon(self.recording, at_end)
         self._nothing_is_stuck(at_end)
         fresh = Reader(bootstrap, self.recording, 21, EVERYTHING)
         everything = Reader(bootstrap, self.recording, 22, EVERYTHING, UNCOMMITTED)

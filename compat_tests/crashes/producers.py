@@ -24,6 +24,8 @@ TRANSACTION_TIMEOUT_MS = 4_000
 # out while it does.
 LONG_TRANSACTION_TIMEOUT_MS = 20_000
 _CALL_S = 5.0
+# A connection that ends wakes whoever waits for another one: README.md, "What librdkafka does".
+_IDLE_MS = 5_000
 
 
 class StartOver(Exception):
@@ -42,6 +44,7 @@ class TransactionalProducer:
                 "reconnect.backoff.max.ms": 200,
                 # README.md, "What librdkafka does by itself"
                 "metadata.recovery.strategy": "none",
+                "connections.max.idle.ms": _IDLE_MS,
                 # Without it `flush` and `poll` raise a fatal error as a KafkaError; the next
                 # call that can fail says it too, as the KafkaException that is expected.
                 "error_cb": lambda _: None,

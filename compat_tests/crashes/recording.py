@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from confluent_kafka import KafkaError
 
 from kafkapy.sim.checkers import Anomaly, History, Operation, Outcome, check
-from kafkapy.sim.checkers.history import Step
+from kafkapy.sim.checkers.history import Partition, Step
 
 
 @dataclass(slots=True)
@@ -44,6 +44,18 @@ class Recording:
         """Of what is recorded by now; what is under way has no steps yet."""
         with self._lock:
             return check(self._history)
+
+    def highest_acknowledged(self) -> dict[Partition, int]:
+        """Where a log must not end before: what is lost at its end no consumer passes over."""
+        highest: dict[Partition, int] = {}
+        with self._lock:
+            for operation in self._history.operations:
+                if operation.outcome is Outcome.OK:
+                    for send in operation.sends:
+                        if send.offset is not None:
+                            before = highest.get(send.partition, -1)
+                            highest[send.partition] = max(before, send.offset)
+        return highest
 
     def __len__(self) -> int:
         return len(self._history.operations)
