@@ -2,15 +2,16 @@
 
     client or node --> door (the advertised port) --> link, from whom to whom --> the node's port
 
-Each listener of a node has a door, which is open as long as the node itself listens: a dead
-process refuses here as it would without us. Who comes through a door is read from /proc: the
-process that holds the other end of the socket is one of the nodes, or a client.
+Each listener of a node has a door, which is open from when the node listens until its process
+ends: a dead process refuses here as it would without us. Where it matters who came through a door,
+it is read from /proc: the process that holds the other end of the socket is one of the nodes, or a
+client.
 
     python -m compat_tests.chaos.proxy '[[1, 21001, 31001], ...]'     node, door, its port
 
 Orders are lines of JSON on stdin, and each is answered with a line:
 
-    {"pids": {"1": 4711, ...}}                 who the nodes are now
+    {"pids": {"1": 4711, ...}}                 whose processes run now
     {"links": [[1, 2, "held", 0.0], ...]}      what is bad from whom to whom (0: all clients);
                                                the others are good
     {"cut": [[1, 2], ...]}                     their connections break, now
@@ -23,6 +24,7 @@ import json
 import os
 import struct
 import sys
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -32,13 +34,11 @@ from typing import Any, Final
 import trio
 
 CLIENTS: Final = 0
+Pass = Callable[[], Awaitable[None]]
 GOOD, HELD, SLOW = "good", "held", "slow"
 
-_LOOK_S: Final = 0.02
+_LOOK_S: Final = 0.05
 _CHUNK_BYTES: Final = 65536
-# In the kernel's table.
-_LISTENS: Final = "0A"
-_NOBODY: Final = ("00000000:0000", "00000000000000000000000000000000:0000")
 _HERE: Final = "127.0.0.1"
 # A close that is a reset: what is under way is lost.
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
@@ -66,13 +66,26 @@ class Link:
             await self._changed.wait()
 
 
+class Connection:
+    """`source` is who made it, once somebody wanted to know."""
+
+    def __init__(self, node: int, come: trio.SocketStream) -> None:
+        self.node = node
+        self.come = come
+        self.source: int | None = None
+        self.ports = come.socket.getpeername()[1], come.socket.getsockname()[1]
+        self.scope = trio.CancelScope()
+
+
 class Proxy:
     def __init__(self, doors: list[tuple[int, int, int]], nursery: trio.Nursery) -> None:
         self._doors = doors
         self._nursery = nursery
         self._pids: dict[int, int] = {}
+        self._ended: dict[int, trio.Event] = {}  # a process, and its doors are closed
         self._links: dict[tuple[int, int], Link] = {}
-        self._connections: dict[trio.CancelScope, tuple[int, int]] = {}
+        self._is_all_good = True
+        self._connections: set[Connection] = set()
 
     async def obey(self) -> None:
         orders = trio.lowlevel.FdStream(os.dup(sys.stdin.fileno()))
@@ -85,108 +98,134 @@ class Proxy:
         self._nursery.cancel_scope.cancel()
 
     def _do(self, order: dict[str, Any]) -> None:
-        if (pids := order.get("pids")) is not None:
-            self._pids = {int(node): pid for node, pid in pids.items()}
+        for node, pid in order.get("pids", {}).items():
+            before = self._pids.get(int(node))
+            if pid != before:
+                self._pids[int(node)] = pid
+                self._ended[pid] = trio.Event()
+                self._nursery.start_soon(self._live, int(node), pid, self._ended.get(before or 0))
         if (bad := order.get("links")) is not None:
+            self._identify(self._connections)
+            self._is_all_good = not bad
             told = {(one, other): (kind, delay_s) for one, other, kind, delay_s in bad}
             for pair in self._links.keys() | told.keys():
                 self._link(*pair).become(*told.get(pair, (GOOD, 0.0)))
-        for one, other in order.get("cut", ()):
-            for scope, parties in list(self._connections.items()):
-                if set(parties) == {one, other}:
-                    scope.cancel()
+        if pairs := order.get("cut"):
+            self._identify(self._connections)
+            for one, other in pairs:
+                for connection in list(self._connections):
+                    if {connection.source, connection.node} == {one, other}:
+                        connection.scope.cancel()
 
     def _link(self, source: int, target: int) -> Link:
         return self._links.setdefault((source, target), Link())
 
-    async def watch(self) -> None:
-        """Doors are open while their nodes listen."""
-        opened: dict[int, trio.CancelScope] = {}
+    # -- doors
+
+    async def _live(self, node: int, pid: int, before: trio.Event | None) -> None:
+        """Its doors, as long as its process lives."""
+        if before is not None:
+            await before.wait()
+        async with trio.open_nursery() as doors:
+            for its_node, door, port in self._doors:
+                if its_node == node:
+                    doors.start_soon(self._door, node, door, port)
+            with suppress(ProcessLookupError):
+                fd = os.pidfd_open(pid)
+                try:
+                    await trio.lowlevel.wait_readable(fd)
+                finally:
+                    os.close(fd)
+            doors.cancel_scope.cancel()
+        self._ended[pid].set()
+
+    async def _door(self, node: int, door: int, port: int) -> None:
         while True:
-            sockets = _sockets()
-            for node, door, port in self._doors:
-                is_listening = any(
-                    f":{port:04X} {nobody} {_LISTENS}" in sockets for nobody in _NOBODY
-                )
-                if is_listening and door not in opened:
-                    opened[door] = await self._nursery.start(self._serve, node, door, port)
-                elif not is_listening and door in opened:
-                    opened.pop(door).cancel()
+            with suppress(OSError):
+                await (await trio.open_tcp_stream(_HERE, port)).aclose()
+                break
             await trio.sleep(_LOOK_S)
-
-    async def _serve(
-        self,
-        node: int,
-        door: int,
-        port: int,
-        task_status: "trio.TaskStatus[trio.CancelScope]" = trio.TASK_STATUS_IGNORED,
-    ) -> None:
-        with trio.CancelScope() as scope:
-            (listener,) = await trio.open_tcp_listeners(door, host=_HERE)
-            task_status.started(scope)
-            async with listener:
-                while True:
+        (listener,) = await trio.open_tcp_listeners(door, host=_HERE)
+        async with listener:
+            while True:
+                with suppress(OSError):
                     come = await listener.accept()
-                    self._nursery.start_soon(self._connection, come, node, door, port)
+                    self._nursery.start_soon(self._connection, Connection(node, come), port)
 
-    async def _connection(self, come: trio.SocketStream, node: int, door: int, port: int) -> None:
-        source = self._owner(come.socket.getpeername()[1], door)
-        there, back = self._link(source, node), self._link(node, source)
-        with trio.CancelScope() as scope, suppress(OSError):
-            self._connections[scope] = source, node
-            try:
+    # -- connections
+
+    async def _connection(self, connection: Connection, port: int) -> None:
+        come = connection.come
+        self._connections.add(connection)
+        try:
+            with connection.scope, suppress(OSError):
                 async with come:
-                    await there.passed()
-                    await back.passed()
+                    await self._passed(connection, is_answer=False)
+                    await self._passed(connection, is_answer=True)
                     async with await trio.open_tcp_stream(_HERE, port) as gone:
-                        await self._forward(come, gone, there, back)
-            finally:
-                del self._connections[scope]
+                        await self._forward(connection, gone)
+        finally:
+            self._connections.discard(connection)
 
-    async def _forward(
-        self, come: trio.SocketStream, gone: trio.SocketStream, there: Link, back: Link
-    ) -> None:
+    async def _forward(self, connection: Connection, gone: trio.SocketStream) -> None:
         """Until either side ends; then both do, without what was still under way."""
+        come = connection.come
         async with trio.open_nursery() as both:
-            both.start_soon(partial(_pump, come, gone, there, both.cancel_scope))
-            both.start_soon(partial(_pump, gone, come, back, both.cancel_scope))
+            there = partial(self._passed, connection, is_answer=False)
+            back = partial(self._passed, connection, is_answer=True)
+            both.start_soon(_pump, come, gone, there, both.cancel_scope)
+            both.start_soon(_pump, gone, come, back, both.cancel_scope)
         for one in (come, gone):
             one.setsockopt(SOL_SOCKET, SO_LINGER, _NO_LINGER)
 
-    def _owner(self, port: int, door: int) -> int:
-        """Which node's process has the other end; a client's, if none."""
-        socket_of = f"socket:[{_inode(port, door)}]"
-        for node, pid in self._pids.items():
-            if socket_of in _descriptors(pid):
-                return node
-        return CLIENTS
+    async def _passed(self, connection: Connection, *, is_answer: bool) -> None:
+        if self._is_all_good:
+            return
+        if connection.source is None:
+            self._identify([connection])
+        assert connection.source is not None
+        pair = connection.source, connection.node
+        await self._link(*(reversed(pair) if is_answer else pair)).passed()
+
+    def _identify(self, connections: Iterable[Connection]) -> None:
+        """Whose process has the other end; a client's, if no node's."""
+        unknown = [one for one in connections if one.source is None]
+        if unknown:
+            inodes = _inodes()
+            owners = {name: node for node, pid in self._pids.items() for name in _sockets(pid)}
+            for one in unknown:
+                one.source = owners.get(inodes.get(one.ports, ""), CLIENTS)
 
 
 async def _pump(
-    source: trio.SocketStream, target: trio.SocketStream, link: Link, both: trio.CancelScope
+    source: trio.SocketStream,
+    target: trio.SocketStream,
+    passed: Callable[[], Awaitable[None]],
+    both: trio.CancelScope,
 ) -> None:
     with suppress(trio.BrokenResourceError):
         while data := await source.receive_some(_CHUNK_BYTES):
-            await link.passed()
+            await passed()
             await target.send_all(data)
-        await link.passed()  # that it ended is not known before either
+        await passed()  # that it ended is not known before either
     both.cancel()
 
 
-def _sockets() -> str:
-    """The kernel's table of TCP sockets: local and remote address, state, ..., inode."""
-    return "".join(Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6"))
+def _inodes() -> dict[tuple[int, int], str]:
+    """The kernel's sockets by their local and remote port."""
+    found = {}
+    for name in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+            row = line.split()
+            found[_port(row[1]), _port(row[2])] = f"socket:[{row[9]}]"
+    return found
 
 
-def _inode(local: int, remote: int) -> str:
-    for line in _sockets().splitlines():
-        row = line.split()
-        if row[1].endswith(f":{local:04X}") and row[2].endswith(f":{remote:04X}"):
-            return row[9]
-    return ""
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2], 16)
 
 
-def _descriptors(pid: int) -> set[str]:
+def _sockets(pid: int) -> set[str]:
     found = set()
     with suppress(OSError):
         for one in os.listdir(f"/proc/{pid}/fd"):
@@ -199,7 +238,6 @@ async def _main() -> None:
     doors = [tuple(one) for one in json.loads(sys.argv[1])]
     async with trio.open_nursery() as nursery:
         proxy = Proxy(doors, nursery)
-        nursery.start_soon(proxy.watch)
         await proxy.obey()
 
 
