@@ -63,7 +63,7 @@ class Cluster:
         ports = iter(
             [base_port + one for one in range(2 * len(self.nodes))]
             if base_port
-            else _free_ports(2 * len(self.nodes))
+            else free_ports(2 * len(self.nodes))
         )
         self._broker_ports = {one: next(ports) for one in self.nodes}
         self._controller_ports = {one: next(ports) for one in self.nodes}
@@ -206,10 +206,11 @@ def of(server: str, nodes: int, controllers: int = 0) -> list[Node]:
     ]
 
 
-def _free_ports(count: int) -> list[int]:
-    ports: set[int] = set()
+def free_ports(count: int, besides: Iterable[int] = ()) -> list[int]:
+    """All different, and none of those that were chosen before."""
+    taken, ports = set(besides), set[int]()
     while len(ports) < count:
-        ports.add(free_port())
+        ports |= {free_port()} - taken
     return list(ports)
 
 

@@ -17,10 +17,10 @@ from typing import Any, Final
 from compat_tests import clusters
 from compat_tests.chaos.asking import ClusterState, cluster_state
 from compat_tests.chaos.proxy import CLIENTS, HELD, SLOW
-from compat_tests.clusters import APACHE, of
+from compat_tests.clusters import APACHE, free_ports, of
 from compat_tests.oracle import CLUSTER_ID
 from compat_tests.processes import Process
-from compat_tests.waiting import free_port, wait_for
+from compat_tests.waiting import wait_for
 
 NODES: Final = 3
 WHOLE_PATIENCE_S: Final = 120.0
@@ -47,7 +47,9 @@ class Cluster(clusters.Cluster):
         merged = {**REPLICATED, **(properties or {})}
         super().__init__(directory, of(server, NODES), merged, is_quick=False)
         self.server = server
-        self._ports = {(one, kind): free_port() for one in self.nodes for kind in _LISTENERS}
+        listeners = [(one, kind) for one in self.nodes for kind in _LISTENERS]
+        doors = [self._door(*one) for one in listeners]
+        self._ports = dict(zip(listeners, free_ports(len(listeners), doors), strict=True))
         self._proxy: Process | None = None
         self._orders: subprocess.Popen[str] | None = None
         self.paused: set[int] = set()
