@@ -32,7 +32,7 @@ help:
 	@echo "make bench-publish  a whole run becomes the committed results, once a release"
 	@echo "make soak MINUTES=n steady load for that long: is memory flat?"
 	@echo "make sim SEED=n     one seeded run of a simulated node; of a cluster with NODES=5, as a log"
-	@echo "make scale          30 simulated brokers with 100,000 partitions: what they cost"
+	@echo "make scale          30 simulated brokers with 100,000 partitions: what they cost (docs/SCALE.md)"
 	@echo "make sim-many N=n   so many runs of a simulated cluster, from SEED on, on all cores"
 	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
 	@echo "make chaos          three nodes in every kind of trouble under load; MINUTES=n SEED=n TARGET=apache"

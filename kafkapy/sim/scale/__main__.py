@@ -3,6 +3,7 @@
     python -m kafkapy.sim.scale --brokers 30 --topics 10000 --partitions 10
 
 One process plays all of them; figures are the processor's time and this process's memory.
+docs/SCALE.md says what they are worth.
 """
 
 import argparse
