@@ -53,5 +53,6 @@ class Lines:
 
 
 def _shown(value: object) -> str:
+    """What others call themselves does nothing to a terminal, nor to other lines."""
     text = str(value)
-    return json.dumps(text) if " " in text or not text else text
+    return text if text.isprintable() and " " not in text and text else json.dumps(text)

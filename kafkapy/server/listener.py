@@ -150,8 +150,14 @@ class Listener:
     def _established(self, peer: Peer, session: "TlsSession") -> None:
         assert self._tls is not None, "or who says so?"
         if not self._asks_who:
-            peer.principal = self._tls.principal(session.peer_certificate())
+            certificate = session.peer_certificate()
+            peer.principal = self._tls.principal(certificate)
             peer.is_settled = True
+            if certificate is not None:
+                self._journal.info(
+                    "let in", listener=self.name, peer=peer.host, principal=peer.principal,
+                    by="its certificate",
+                )  # fmt: skip
 
     def _closed(self, connection: Connection, reason: str | None) -> None:
         self.connections.discard(connection)

@@ -164,3 +164,23 @@ def test_what_cannot_be_is_said_at_once() -> None:
         for where in ({}, {"topic": "a", "group": "b"}, {"broker": "1"}, {"cluster": "yes"}):
             with pytest.raises(ValueError, match=r"say where|no such resource"):
                 kafka.acls.allow("alice", "read", **where)
+
+
+def test_an_expression_stands_for_what_may_be_seen(kafka_secured: SecuredBroker) -> None:
+    """KIP-848: the coordinator resolves it, and leaves out what the member may not describe."""
+    kafka = kafka_secured
+    for topic in ("orders-green", "orders-red", "stock"):
+        kafka.produce(topic, topic)
+    kafka.users.add("green")
+    kafka.acls.allow("green", "read", topic="orders-green")
+    kafka.acls.allow("green", "read", group="shop")
+    settings = {**kafka.login("green"), "group.id": "shop", "group.protocol": "consumer"}
+    consumer = Consumer({**settings, "auto.offset.reset": "earliest"})
+    consumer.subscribe(["^orders-.*"])
+    got = consumer.poll(_PATIENCE)
+    assert got is not None
+    assert (got.error(), got.value()) == (None, b"orders-green")
+    assert [one.topic for one in consumer.assignment()] == ["orders-green"]
+    (member,) = kafka.groups()[0].members
+    assert {one.topic for one in member.partitions} == {"orders-green"}
+    consumer.close()

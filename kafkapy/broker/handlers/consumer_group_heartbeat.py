@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.groups.asking import ask
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields
 from kafkapy.broker.requests.translations import millis, optional
-from kafkapy.broker.security.authorizer.asking import require
+from kafkapy.broker.security.authorizer.asking import describable, require
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHeard
 from kafkapy.group.consumer.member import Target
@@ -51,6 +51,7 @@ def handle(node: "MakesMembers", call: "Call[ConsumerGroupHeartbeatRequest]") ->
         body.server_assignor,
         _owned(body.topic_partitions),
         needs_id,
+        describable(node, call),
     )
     return ask(node.groups, event.group_id, event, partial(_answer, call))
 

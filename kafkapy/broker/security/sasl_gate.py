@@ -218,6 +218,14 @@ class SaslGate:
         self._expires_at = later(self._node.clock.now(), lifetime_ms) if known else None
         self._peer.principal = f"User:{self._mechanism.user}"
         self._peer.is_by_token = self._mechanism.is_by_token
+        if not self._is_again:
+            self._node.journal.info(
+                "let in",
+                listener=self._peer.listener,
+                peer=self._peer.host,
+                principal=self._peer.principal,
+                by=f"{self._mechanism_name}{' with a token' if self._peer.is_by_token else ''}",
+            )
         self._peer.is_settled = True
         self._mechanism = None
         self.state = State.OPEN

@@ -139,9 +139,10 @@ def _decoder(path: str) -> Decode:
     directory = os.path.basename(os.path.dirname(os.path.abspath(path)))
     topic = directory.rpartition("-")[0]
     if topic == "__cluster_metadata":
+        from kafkapy.cli.node.hiding import without_secrets
         from kafkapy.kraft.records.codec import decode_record
 
-        return lambda record: decode_record(record.value or b"")
+        return lambda record: without_secrets(decode_record(record.value or b""))
     if topic == "__consumer_offsets":
         from kafkapy.coordinator.registry import Registry
         from kafkapy.group.records import KEY_CLASSES, written_version

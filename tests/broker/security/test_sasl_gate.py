@@ -325,3 +325,12 @@ def test_of_any_tokens_nobody_gets_in(
         client.send(token)
     assert client.gate.state is not State.OPEN
     assert client.peer.principal == "User:ANONYMOUS"
+
+
+def test_who_was_let_in_is_told_in_a_line(world: ClusterWorld) -> None:
+    client = Client(world)
+    before = repr(vars(world.trace)).count("let in")
+    client.log_in_plain()
+    told = repr(vars(world.trace))
+    assert told.count("let in") == before + 1
+    assert "User:alice" in told[told.rindex("let in") :]

@@ -3,6 +3,7 @@
 `node` is the role that serves the request; a handler needs no more of it than `HasAuthorizer`.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kafkapy.broker.config.resources import Resource
@@ -47,6 +48,19 @@ def would_allow(
     """Where no is no refusal: something is left out, or another way is open."""
     authorizer = node.authorizer
     return authorizer is None or authorizer.would_allow(call.peer, operation, resource_type, name)
+
+
+def describable(node: "HasAuthorizer", call: "Call[Any]") -> Callable[[str], bool]:
+    """Of a topic, whether this client may see it; now and as long as it is asked. Nothing else of
+    the call is kept."""
+    authorizer, peer = node.authorizer, call.peer
+    if authorizer is None:
+        return _anything
+    return lambda topic: authorizer.would_allow(peer, Operation.DESCRIBE, ResourceType.TOPIC, topic)
+
+
+def _anything(topic: str) -> bool:
+    return True
 
 
 def allows_on_cluster(node: "HasAuthorizer", call: "Call[Any]", operation: Operation) -> bool:
