@@ -10,6 +10,8 @@ from kafkapy.group.consumer.member import Holding, Profile, Target, partitions_o
 from kafkapy.group.deletion import group_tombstones_of
 from kafkapy.group.offsets.delete import all_tombstones
 from kafkapy.group.plan import Context, Plan
+from kafkapy.group.share import admin as share_admin
+from kafkapy.group.share.group import ShareDraft, ShareGroup
 from kafkapy.group.state import Group, GroupState
 from kafkapy.group.unserved import ForeignGroup
 
@@ -139,6 +141,11 @@ def delete_group(event: DeleteGroup, state: GroupState, plan: Plan) -> None:
     group = state.groups.get(event.group_id)
     if group is None:
         raise _not_found(event.group_id)
+    if isinstance(group, ShareGroup):
+        if share_admin.delete_group(ShareDraft(group, plan)):
+            plan.records += group_tombstones_of(group)
+            plan.reply = GroupDeleted()
+        return
     if group.has_members if isinstance(group, ForeignGroup) else not group.is_empty:
         raise Refused(ErrorCode.NON_EMPTY_GROUP)
     plan.records += all_tombstones(event.group_id, state)
@@ -153,6 +160,8 @@ def _listed(group: Group) -> ListedGroup:
             return ListedGroup(group.group_id, protocol_type, group.state.value, "classic")
         case ConsumerGroup():
             return ListedGroup(group.group_id, "consumer", group.state().value, "consumer")
+        case ShareGroup():
+            return ListedGroup(group.group_id, "share", group.state().value, "share")
         case ForeignGroup():
             kind = group.kind.value
             state = "Stable" if group.has_members else "Empty"

@@ -34,6 +34,21 @@ from kafkapy.group.offsets.events import (
     OffsetsFetched,
     TopicDeleted,
 )
+from kafkapy.group.share.events import (
+    AlterShareOffsets,
+    DeleteShareOffsets,
+    DescribeShareGroup,
+    Noted,
+    ShareGroupDescribed,
+    ShareHeartbeat,
+    ShareHeartbeatHeard,
+    ShareOffsetsKept,
+    ShareOffsetsWanted,
+    ShareStateDeleted,
+    ShareStateInitialized,
+    ShareStateToDelete,
+    StateToInitialize,
+)
 
 
 class TopicsChanged(NamedTuple):
@@ -41,6 +56,16 @@ class TopicsChanged(NamedTuple):
 
     names: frozenset[str]
 
+
+ShareEvent = (
+    ShareHeartbeat
+    | ShareStateInitialized
+    | ShareStateDeleted
+    | DescribeShareGroup
+    | ShareOffsetsWanted
+    | AlterShareOffsets
+    | DeleteShareOffsets
+)
 
 Event = (
     JoinGroup
@@ -56,6 +81,7 @@ Event = (
     | DescribeGroup
     | DescribeConsumerGroup
     | DeleteGroup
+    | ShareEvent
     | TopicsChanged
     | TopicDeleted
     | Loaded
@@ -75,4 +101,10 @@ Reply = (
     | GroupDescribed
     | ConsumerGroupDescribed
     | GroupDeleted
+    | ShareHeartbeatHeard
+    | ShareGroupDescribed
+    | ShareOffsetsKept
+    | StateToInitialize
+    | ShareStateToDelete
+    | Noted
 )

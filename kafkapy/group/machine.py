@@ -44,6 +44,8 @@ from kafkapy.group.offsets.events import (
 )
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.settings import GroupSettings
+from kafkapy.group.share.group import ShareGroup, ShareRefreshWanted
+from kafkapy.group.share.machine import SHARE_EVENTS, decide_share, topic_deleted
 from kafkapy.group.state import GroupState
 from kafkapy.group.topics import Topics
 from kafkapy.group.unserved import ForeignGroup
@@ -113,6 +115,10 @@ class GroupMachine:
                 self._topics_changed(event, plan)
             case TopicDeleted():
                 delete.topic_deleted(event, state, plan, ctx)
+                if event.topic_id is not None:
+                    topic_deleted(event.topic_id, state, plan)
+            case _ if isinstance(event, SHARE_EVENTS):
+                decide_share(event, state, plan, ctx)
             case Loaded():
                 timing.loaded(state, plan, ctx)
             case TimerFired(key):
@@ -124,7 +130,7 @@ class GroupMachine:
         classic_join.check(event, ctx)
         group = self.state.groups.get(event.group_id)
         match group:
-            case ForeignGroup():
+            case ForeignGroup() | ShareGroup():
                 raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             case ConsumerGroup() if not group.is_empty:
                 classic_members.join(event, ConsumerDraft(group, plan), ctx)
@@ -185,7 +191,7 @@ class GroupMachine:
         group = self.state.groups.get(event.group_id)
         if isinstance(group, ConsumerGroup):
             return ConsumerDraft(group, plan)
-        if event.member_epoch != JOINING or isinstance(group, ForeignGroup):
+        if event.member_epoch != JOINING or isinstance(group, ForeignGroup | ShareGroup):
             raise _no_such_group(event.group_id)
         if group is None:
             return ConsumerDraft(ConsumerGroup(event.group_id), plan, is_new=True)
@@ -195,12 +201,11 @@ class GroupMachine:
 
     def _topics_changed(self, event: TopicsChanged, plan: Plan) -> None:
         for group_id, group in self.state.groups.items():
-            if (
-                isinstance(group, ConsumerGroup)
-                and not group.wants_refresh
-                and any(group.is_subscribed_to(name) for name in event.names)
-            ):
-                plan.notes.append(RefreshWanted(group_id, is_wanted=True))
+            if not isinstance(group, ConsumerGroup | ShareGroup) or group.wants_refresh:
+                continue
+            if any(group.is_subscribed_to(name) for name in event.names):
+                note = ShareRefreshWanted if isinstance(group, ShareGroup) else RefreshWanted
+                plan.notes.append(note(group_id, is_wanted=True))
 
 
 def _no_such_group(group_id: str) -> Refused:

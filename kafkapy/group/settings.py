@@ -68,6 +68,15 @@ class GroupSettings:
     consumer_heartbeat_interval_ms: Bounded = Bounded(5_000, 5_000, 15_000)
     consumer_assignment_interval_ms: Bounded = Bounded(1_000, 0, 15_000)
 
+    # group.share.*
+    is_share_protocol_enabled: bool = True
+    share_max_size: int = 200
+    share_assignor: str = "simple"
+    share_session_timeout_ms: Bounded = Bounded(45_000, 45_000, 60_000)
+    share_heartbeat_interval_ms: Bounded = Bounded(5_000, 5_000, 15_000)
+    share_assignment_interval_ms: Bounded = Bounded(1_000, 0, 15_000)
+    share_initialize_retry_ms: int = 30_000
+
     # offsets.* and offset.*
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_ms: int = 10_080 * MINUTE_MS
@@ -86,6 +95,21 @@ class GroupSettings:
         own = self._own(group_id, "assignment.interval.ms")
         return self.consumer_assignment_interval_ms.of(own)
 
+    def share_session_ms(self, group_id: str) -> int:
+        own = self._named(group_id, "share.session.timeout.ms")
+        return self.share_session_timeout_ms.of(own)
+
+    def share_heartbeat_ms(self, group_id: str) -> int:
+        own = self._named(group_id, "share.heartbeat.interval.ms")
+        return self.share_heartbeat_interval_ms.of(own)
+
+    def share_assignment_ms(self, group_id: str) -> int:
+        own = self._named(group_id, "share.assignment.interval.ms")
+        return self.share_assignment_interval_ms.of(own)
+
     def _own(self, group_id: str, name: str) -> str | None:
+        return self._named(group_id, f"consumer.{name}")
+
+    def _named(self, group_id: str, name: str) -> str | None:
         own = self.groups.get(group_id)
-        return None if own is None else own.get(f"consumer.{name}")
+        return None if own is None else own.get(name)

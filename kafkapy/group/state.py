@@ -3,7 +3,8 @@
 OffsetCommit (1)           offsets; creates a simple group if there is none
 GroupMetadata (2)          a classic group
 3-8, 16                    a consumer group
-10-15, 17, 19-23           a group that is kept, not run (foreign.py)
+10-15                      a share group
+17, 19-23                  a group that is kept, not run (unserved.py)
 Transactional(record)      offsets that count when the producer's transaction commits
 TransactionEnded           that moment
 notes                      what does not survive the leader
@@ -30,12 +31,13 @@ from kafkapy.group.records import (
     OffsetCommitValue,
     Pair,
 )
+from kafkapy.group.records.share import ShareGroupMetadataKey
+from kafkapy.group.share.group import InitializationAsked, ShareGroup, ShareRefreshWanted
 from kafkapy.group.unserved import ForeignGroup, ForeignKind
 
-Group = ClassicGroup | ConsumerGroup | ForeignGroup
+Group = ClassicGroup | ConsumerGroup | ShareGroup | ForeignGroup
 
 _FOREIGN: Final[dict[type[Any], ForeignKind]] = {
-    **dict.fromkeys(SHARE_KEYS, ForeignKind.SHARE),
     **dict.fromkeys(STREAMS_KEYS, ForeignKind.STREAMS),
 }
 
@@ -75,6 +77,10 @@ class GroupState:
                 noted = self.groups.get(record.group_id)
                 if isinstance(noted, ConsumerGroup):
                     noted.note(record)
+            case ShareRefreshWanted() | InitializationAsked():
+                sharing = self.groups.get(record.group_id)
+                if isinstance(sharing, ShareGroup):
+                    sharing.note(record)
             case TopicsToForget(topics):
                 self.topics_to_forget = topics
             case GroupsToExpire(group_ids):
@@ -92,7 +98,9 @@ class GroupState:
                 self._commit(_modern(key, value), None)
             case _:
                 kind = _FOREIGN.get(type(key))
-                if kind is None:
+                if isinstance(key, SHARE_KEYS):
+                    self._apply_share((key, value))
+                elif kind is None:
                     self._apply_consumer((key, value))
                 else:
                     self._apply_foreign((key, value), kind)
@@ -125,6 +133,18 @@ class GroupState:
                 return  # what it took away is compacted already
             group = self.groups[key.group_id] = ConsumerGroup(key.group_id)
         if value is None and isinstance(key, ConsumerGroupMetadataKey):
+            del self.groups[key.group_id]
+        else:
+            group.apply(record)
+
+    def _apply_share(self, record: Pair) -> None:
+        key, value = record
+        group = self.groups.get(key.group_id)
+        if not isinstance(group, ShareGroup):
+            if value is None:
+                return
+            group = self.groups[key.group_id] = ShareGroup(key.group_id)
+        if value is None and isinstance(key, ShareGroupMetadataKey):
             del self.groups[key.group_id]
         else:
             group.apply(record)

@@ -17,6 +17,8 @@ from kafkapy.group.consumer.timers import expect_member, expect_revocation
 from kafkapy.group.migration.departures import let_go
 from kafkapy.group.offsets import delete, expiry
 from kafkapy.group.plan import Context, Plan
+from kafkapy.group.share import heartbeat as share_heartbeat
+from kafkapy.group.share.group import ShareDraft, ShareGroup
 from kafkapy.group.state import GroupState
 
 
@@ -34,6 +36,9 @@ def loaded(state: GroupState, plan: Plan, ctx: Context) -> None:
                     expect_member(group.group_id, profile, plan, ctx)
                     if holding.state is MemberState.UNREVOKED_PARTITIONS:
                         expect_revocation(group.group_id, profile, holding, plan, ctx)
+            case ShareGroup():
+                for member_id in group.profiles:
+                    share_heartbeat.expect_member(ShareDraft(group, plan), member_id, ctx)
 
 
 def fired(key: Hashable, state: GroupState, plan: Plan, ctx: Context) -> None:
@@ -53,6 +58,8 @@ def fired(key: Hashable, state: GroupState, plan: Plan, ctx: Context) -> None:
             _fired_classic(kind, group, rest, plan, ctx)
         case ConsumerGroup():
             _fired_consumer(kind, group, rest, plan, ctx)
+        case ShareGroup() if kind == "session" and rest[0] in group.profiles:
+            share_heartbeat.take_out(ShareDraft(group, plan), rest[0], ctx)
 
 
 def _load_classic(standing: ClassicGroup, plan: Plan, ctx: Context) -> None:

@@ -1,4 +1,4 @@
-"""A group of a kind that this coordinator keeps but does not run: share or streams.
+"""A group of a kind that this coordinator keeps but does not run: streams.
 
 Its records are remembered by key, so that the group is listed, is not taken for something
 else, and can be deleted whole.
@@ -13,7 +13,6 @@ from kafkapy.group.records import Pair
 
 
 class ForeignKind(Enum):
-    SHARE = "share"
     STREAMS = "streams"
 
 

@@ -22,7 +22,8 @@ from kafkapy.group.records import (
     OffsetCommitValue,
     written_version,
 )
-from kafkapy.group.unserved import ForeignGroup, ForeignKind
+from kafkapy.group.share.group import ShareGroup
+from kafkapy.group.share.state_partitions import Kept
 from kafkapy.protocol.batch import batches, records
 from kafkapy.protocol.codec import encoder
 from kafkapy.protocol.schema import plan
@@ -91,8 +92,11 @@ def test_the_groups_apache_kafka_left_are_here(loaded: World) -> None:
     assert isinstance(emptied, ClassicGroup)
     assert (emptied.state, emptied.protocol_type) == (ClassicState.EMPTY, "consumer")
     sharers = groups["sharers"]
-    assert isinstance(sharers, ForeignGroup)
-    assert sharers.kind is ForeignKind.SHARE
+    assert isinstance(sharers, ShareGroup)
+    assert sharers.epoch == 4
+    assert sharers.is_empty
+    (kept,) = sharers.state_partitions.initialized.values()
+    assert kept == Kept("orders", frozenset(range(4)))
 
 
 def test_the_offsets_apache_kafka_kept_are_here(loaded: World) -> None:

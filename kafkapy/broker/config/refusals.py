@@ -111,6 +111,13 @@ REFUSALS: Final = (
         refuses=lambda config, key, value: value not in (None, RACK_AWARE_SELECTOR),
     ),
     Refusal(
+        ("group.share.assignors",),
+        "kafkapy loads no Java classes: partitions of share groups would be assigned as by simple.",
+        "Leave it out, or name simple.",
+        only="another assignor than simple",
+        refuses=lambda config, key, value: value != ("simple",),
+    ),
+    Refusal(
         ("transaction.two.phase.commit.enable",),
         "kafkapy has no two-phase commit yet.",
         "Leave it out.",

@@ -31,7 +31,6 @@ NO_OAUTH: Final = "kafkapy fetches no tokens for itself."
 NO_PURGATORY: Final = "What waits in kafkapy is dropped as soon as it is answered."
 NO_QUOTAS: Final = "kafkapy throttles neither replication nor moves between directories."
 NO_RESERVING: Final = "kafkapy leaves reserving space to the file system."
-NO_SHARE_GROUPS: Final = "kafkapy has no share groups: consumers hear that the API is not there."
 NO_STREAMS_GROUPS: Final = "kafkapy has no streams groups: members hear that the API is not there."
 NO_TELEMETRY: Final = (
     "kafkapy, as Apache Kafka without a plug-in for it, asks clients for no metrics."
@@ -45,4 +44,7 @@ NO_DN_CHECK: Final = (
 OF_KAFKAS_TESTS: Final = "Only Apache Kafka's own tests set it."
 ONE_TIMEOUT: Final = "Connections between kafkapy nodes use request.timeout.ms."
 OWN_BUFFERS: Final = "kafkapy sizes such buffers itself."
+SNAPSHOTS_ALL: Final = (
+    "kafkapy takes snapshots of quiet share partitions whenever it prunes their topic."
+)
 SYSTEM_BUFFERS: Final = "kafkapy leaves it to the operating system."

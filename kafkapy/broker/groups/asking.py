@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from kafkapy.broker.requests.request import Answer, Fields, Later, Resolved
 from kafkapy.coordinator.shards import Shards
@@ -20,8 +20,12 @@ def ask(
     return later.answer if later.is_resolved else later
 
 
+class Askable(Protocol):
+    def submit(self, key: str, event: Any, then: Callable[[Any], None], /) -> None: ...
+
+
 def ask_each(
-    shards: GroupShards,
+    shards: Askable,
     asked: Sequence[tuple[str, Any]],
     translate: Callable[[Sequence[Any]], Fields],
 ) -> Answer:

@@ -3,6 +3,7 @@
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.resources import Resource
 from kafkapy.group.settings import MINUTE_MS, Bounded, GroupSettings, MigrationPolicy
+from kafkapy.kraft.features import SHARE_VERSION
 from kafkapy.kraft.image.image import MetadataImage
 
 _GROUP_VERSION = "group.version"
@@ -37,6 +38,25 @@ def group_settings(config: BrokerConfig, image: MetadataImage) -> GroupSettings:
             config.group_consumer_min_assignment_interval_ms,
             config.group_consumer_max_assignment_interval_ms,
         ),
+        is_share_protocol_enabled=image.features.get(SHARE_VERSION, 0) > 0,
+        share_assignor=config.group_share_assignors[0],
+        share_max_size=config.group_share_max_size,
+        share_session_timeout_ms=Bounded(
+            config.group_share_session_timeout_ms,
+            config.group_share_min_session_timeout_ms,
+            config.group_share_max_session_timeout_ms,
+        ),
+        share_heartbeat_interval_ms=Bounded(
+            config.group_share_heartbeat_interval_ms,
+            config.group_share_min_heartbeat_interval_ms,
+            config.group_share_max_heartbeat_interval_ms,
+        ),
+        share_assignment_interval_ms=Bounded(
+            config.group_share_assignment_interval_ms,
+            config.group_share_min_assignment_interval_ms,
+            config.group_share_max_assignment_interval_ms,
+        ),
+        share_initialize_retry_ms=config.group_share_initialize_retry_interval_ms,
         offset_metadata_max_bytes=config.offset_metadata_max_bytes,
         offsets_retention_ms=config.offsets_retention_minutes * MINUTE_MS,
         offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,

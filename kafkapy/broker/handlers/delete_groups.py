@@ -1,12 +1,18 @@
-"""DeleteGroups, v0-2."""
+"""DeleteGroups, v0-2.
 
-from collections.abc import Sequence
+A share group goes once the share coordinator has nothing of it any more: it is asked first, and
+then the group again.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.groups.asking import ask_each, error_of
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.security.authorizer.asking import unless_refused
+from kafkapy.core.errors import Refused
 from kafkapy.group.admin import DeleteGroup
+from kafkapy.group.share.events import ShareStateToDelete
 from kafkapy.kraft.acls import Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -14,9 +20,9 @@ if TYPE_CHECKING:
 
     from kio.schema.delete_groups.v2.request import DeleteGroupsRequest
 
-    from kafkapy.broker.requests.needs import HasAuthorizer, HasGroups
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasGroups, HasShares
 
-    class Needs(HasAuthorizer, HasGroups, Protocol): ...
+    class Needs(HasAuthorizer, HasGroups, HasShares, Protocol): ...
 
 
 def handle(node: "Needs", call: "Call[DeleteGroupsRequest]") -> Answer:
@@ -36,4 +42,29 @@ def handle(node: "Needs", call: "Call[DeleteGroupsRequest]") -> Answer:
         (name, unless_refused(node, call, Operation.DELETE, kind, name, DeleteGroup(name)))
         for name in names
     ]
-    return ask_each(node.groups, asked, translate)
+    return ask_each(Deletions(node), asked, translate)
+
+
+class Deletions:
+    """Asks as the shards of groups do; what they want done first is done."""
+
+    def __init__(self, node: "Needs") -> None:
+        self._node = node
+
+    def submit(self, group_id: str, event: Any, then: Callable[[Any], None]) -> None:
+        node = self._node
+
+        def answered(reply: Any) -> None:
+            if isinstance(reply, ShareStateToDelete):
+                node.shares.delete(group_id, reply.topics, deleted)
+            else:
+                then(reply)
+
+        def deleted(results: Mapping[Any, Refused | None]) -> None:
+            failed = [one for one in results.values() if one is not None]
+            if failed:
+                then(failed[0])
+            else:
+                node.groups.submit(group_id, event, then)
+
+        node.groups.submit(group_id, event, answered)

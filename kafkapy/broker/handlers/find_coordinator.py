@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         HasGroups,
         HasImage,
         HasNodeId,
+        HasShares,
         HasTransactions,
     )
 
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         HasGroups,
         HasImage,
         HasNodeId,
+        HasShares,
         HasTransactions,
         Protocol,
     ): ...
@@ -85,7 +87,7 @@ def handle(node: "Needs", call: "Call[FindCoordinatorRequest]") -> Answer:
     loading = {
         one.partition
         for one in found
-        if one.node_id == node.node_id and key_type != SHARE and not shards.is_active(one.partition)
+        if one.node_id == node.node_id and not shards.is_active(one.partition)
     }
     if not loading:
         return _answer(call, key_type, keys, found)
@@ -114,7 +116,9 @@ def _keys(call: "Call[FindCoordinatorRequest]") -> Sequence[str]:
 
 
 def _shards(node: "Needs", key_type: int) -> Shards[Any, Any]:
-    """Who must be there to answer. (Nobody answers for share partitions yet.)"""
+    """Who must be there to answer."""
+    if key_type == SHARE:
+        return node.shares.shards
     return node.transactions.shards if key_type == TRANSACTION else node.groups
 
 

@@ -34,6 +34,7 @@ from kafkapy.broker.replication.assignments import DirectoryAssignments
 from kafkapy.broker.replication.replication import Replication
 from kafkapy.broker.replication.serving import ReplicaSessions
 from kafkapy.broker.replication.throttle import LEADER, ReplicationThrottle
+from kafkapy.broker.share.wiring import ShareWiring
 from kafkapy.broker.transactions.wiring import TransactionWiring
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
@@ -154,8 +155,19 @@ class BrokerRole(Role):
         self.transactions = self._transactions.transactions
         self.verification = self._transactions.verifier
         self.marker_writer = self._transactions.marker_writer
+        self.shares = ShareWiring(
+            node_id=self.node_id,
+            config=self.config,
+            clock=self.clock,
+            other_nodes=self._other_brokers,
+            image=lambda: self.image,
+            partitions=self.partitions,
+            groups=self.groups,
+            create_topic=self.auto_create_topic,
+        )
         self.partitions.on_leadership += [
             self._groups.leadership_changed,
+            self.shares.leadership_changed,
             self._transactions.leadership_changed,
         ]
         self.awaited_topics = AwaitedTopics(lambda: self.image, self.when_serving)
@@ -214,12 +226,14 @@ class BrokerRole(Role):
         # By the metadata as it is now; what changes from here on is followed.
         self.logs.settle(self._is_stray)
         self._groups.follow(self.image, Delta())
+        self.shares.follow(self.image, Delta())
         self.partitions.follow_all()
         self.partitions.when_followed(partial(self._get_ready, then))
 
     def _get_ready(self, then: Callback) -> None:
         """Everything here is what the metadata says."""
         self._transactions.start()
+        self.shares.start()
         self.logs.start()
         self._replication.start()
         self.lifecycle.ready(lambda: self.partitions.when_followed(then))
@@ -235,6 +249,7 @@ class BrokerRole(Role):
 
     def _handed_over(self, then: Callback) -> None:
         self._transactions.close()
+        self.shares.close()
         self._groups.close()
         self._replication.close()
         self.replica_sessions.close()
@@ -277,6 +292,7 @@ class BrokerRole(Role):
                     if resource_type == TOPIC_RESOURCE:
                         self.partitions.reconfigure(name)
                 self._groups.follow(image, delta)
+                self.shares.follow(image, delta)
                 self.partitions.follow(delta)
                 self._replication.brokers_changed(delta.brokers)
             self.awaited_topics.look()

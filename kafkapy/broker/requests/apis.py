@@ -250,9 +250,21 @@ APIS: tuple[Api, ...] = (
     ),
     _row(K.LIST_CONFIG_RESOURCES, (0, 1), (on_cluster(Operation.DESCRIBE_CONFIGS),)),
     _row(K.DESCRIBE_TOPIC_PARTITIONS, (0, 0), "DESCRIBE on Topic"),
+    _row(K.SHARE_GROUP_HEARTBEAT, (1, 1), "READ on Group, DESCRIBE on Topic"),
+    _row(K.SHARE_GROUP_DESCRIBE, (1, 1), "DESCRIBE on Group and Topic"),
+    _row(K.SHARE_FETCH, (1, 2), "READ on Group and Topic"),
+    _row(K.SHARE_ACKNOWLEDGE, (1, 2), "READ on Group and Topic"),
     _row(K.ADD_RAFT_VOTER, (0, 1), _ALTER_CLUSTER, **_FORWARDED),
     _row(K.REMOVE_RAFT_VOTER, (0, 0), _ALTER_CLUSTER, **_FORWARDED),
     _row(K.UPDATE_RAFT_VOTER, (0, 0), _CLUSTER_ACTION, **_CONTROLLER),
+    _row(K.INITIALIZE_SHARE_GROUP_STATE, (0, 0), _CLUSTER_ACTION, handler="share_group_state"),
+    _row(K.READ_SHARE_GROUP_STATE, (0, 0), _CLUSTER_ACTION, handler="share_group_state"),
+    _row(K.WRITE_SHARE_GROUP_STATE, (0, 1), _CLUSTER_ACTION, handler="share_group_state"),
+    _row(K.DELETE_SHARE_GROUP_STATE, (0, 0), _CLUSTER_ACTION, handler="share_group_state"),
+    _row(K.READ_SHARE_GROUP_STATE_SUMMARY, (0, 1), _CLUSTER_ACTION, handler="share_group_state"),
+    _row(K.DESCRIBE_SHARE_GROUP_OFFSETS, (0, 1), "DESCRIBE on Group and Topic"),
+    _row(K.ALTER_SHARE_GROUP_OFFSETS, (0, 0), "READ on Group and Topic"),
+    _row(K.DELETE_SHARE_GROUP_OFFSETS, (0, 0), "DELETE on Group, READ on Topic"),
 )
 
 _ON_BROKER = {int(api.key): api for api in APIS if api.on_broker}

@@ -17,6 +17,7 @@ from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.quotas.client_quotas import ClientQuotas
 from kafkapy.broker.replication.serving import ReplicaSessions
 from kafkapy.broker.security.authorizer.authorizer import Authorizer
+from kafkapy.broker.share.wiring import ShareWiring
 from kafkapy.broker.transactions.coordinator import TransactionCoordinator
 from kafkapy.broker.transactions.verifier import Verifier
 from kafkapy.coordinator.shards import Shards
@@ -142,6 +143,29 @@ class HasVerification(Protocol):
 class CreatesTopics(Protocol):
     def auto_create_topic(self, name: str) -> ErrorCode:
         """Ask for it; what to tell the client, which comes back."""
+
+
+class HasShares(Protocol):
+    @property
+    def shares(self) -> ShareWiring: ...
+
+
+class Shares(
+    HasPartitions,
+    HasShares,
+    HasGroups,
+    HearsOfDisks,
+    HasAuthorizer,
+    HasClock,
+    HasCluster,
+    HasConfig,
+    HasImage,
+    Protocol,
+):
+    """What share groups' members ask for."""
+
+    @property
+    def turn(self) -> Turn: ...
 
 
 class MakesMembers(HasAuthorizer, HasGroups, HasRng, Protocol):

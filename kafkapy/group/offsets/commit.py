@@ -21,6 +21,7 @@ from kafkapy.group.offsets.events import (
 from kafkapy.group.offsets.store import NO_EXPIRY, Committed, commit_record
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.records import Pair
+from kafkapy.group.share.group import ShareGroup
 from kafkapy.group.state import GroupState
 from kafkapy.group.unserved import ForeignGroup
 
@@ -41,7 +42,7 @@ def commit(event: CommitOffsets, state: GroupState, plan: Plan, ctx: Context) ->
                 is_transactional=False,
                 speaks_of_groups=event.speaks_of_groups,
             )
-        case ForeignGroup():
+        case ForeignGroup() | ShareGroup():
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
         case None if by.generation_or_epoch >= 0:
             raise Refused(
@@ -66,7 +67,7 @@ def commit_in_transaction(
             check_committer(group, by, is_transactional=True)
         case ConsumerGroup():
             check_commit(group, by, event.offsets, ctx.topics, is_transactional=True)
-        case ForeignGroup():
+        case ForeignGroup() | ShareGroup():
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
         case None if by.generation_or_epoch >= 0:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)

@@ -12,6 +12,7 @@ from kafkapy.group.offsets.events import DeleteOffsets, OffsetsDeleted, TopicDel
 from kafkapy.group.offsets.store import offset_tombstone
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.records import Pair
+from kafkapy.group.share.group import ShareGroup
 from kafkapy.group.state import Group, GroupState, TopicsToForget
 from kafkapy.group.unserved import ForeignGroup
 
@@ -21,7 +22,7 @@ TOMBSTONES_PER_STEP: Final = 2_000
 
 def delete(event: DeleteOffsets, state: GroupState, plan: Plan) -> None:
     group = state.groups.get(event.group_id)
-    if group is None or isinstance(group, ForeignGroup):
+    if group is None or isinstance(group, ForeignGroup | ShareGroup):
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
     if isinstance(group, ClassicGroup):
         check_offset_deletion(group)

@@ -75,6 +75,7 @@ class GroupNode:
         self.node_id = 1
         self.authorizer: Authorizer | None = None
         self.transactions = SimpleNamespace(shards=self.groups)
+        self.shares = SimpleNamespace(shards=self.groups)
         self.brokers = [SimpleNamespace(node_id=1, host="broker", port=9092)]
         self.cluster = SimpleNamespace(brokers=lambda listener: self.brokers)
 

@@ -2,7 +2,7 @@
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, int32, string
-from kafkapy.broker.config.shared_values import NO_SHARE_GROUPS, NO_STREAMS_GROUPS, NO_THREADS
+from kafkapy.broker.config.shared_values import NO_STREAMS_GROUPS, NO_THREADS
 from kafkapy.broker.config.validators import OffsetReset, OneOf, at_least
 
 
@@ -37,21 +37,18 @@ class GroupConfigKeys(Section):
         "How long a share consumer may be silent before it is removed.",
         valid=at_least(1),
         broker=("group.share.session.timeout.ms",),
-        ignored=NO_SHARE_GROUPS,
     )
     share_heartbeat_interval_ms = int32(
         5000,
         "How often a share consumer sends a heartbeat.",
         valid=at_least(1),
         broker=("group.share.heartbeat.interval.ms",),
-        ignored=NO_SHARE_GROUPS,
     )
     share_assignment_interval_ms = int32(
         1000,
         "Least time between two assignments.",
         valid=at_least(0),
         broker=("group.share.assignment.interval.ms",),
-        ignored=NO_SHARE_GROUPS,
     )
     share_assignor_offload_enable = boolean(
         True,
@@ -65,38 +62,32 @@ class GroupConfigKeys(Section):
         "How long a delivered record is locked for its consumer.",
         valid=at_least(1000),
         broker=("group.share.record.lock.duration.ms",),
-        ignored=NO_SHARE_GROUPS,
     )
     share_delivery_count_limit = int32(
         5,
         "How often a record is delivered before it is given up.",
         valid=at_least(2),
         broker=("group.share.delivery.count.limit",),
-        ignored=NO_SHARE_GROUPS,
     )
     share_partition_max_record_locks = int32(
         2000,
         "Records of a partition that may be locked at once.",
         valid=at_least(100),
         broker=("group.share.partition.max.record.locks",),
-        ignored=NO_SHARE_GROUPS,
     )
     share_auto_offset_reset = string(
         "latest",
         "Where a share group starts: latest, earliest, or by_duration:<ISO 8601 duration> ago.",
         valid=OffsetReset(),
-        ignored=NO_SHARE_GROUPS,
     )
     share_isolation_level = string(
         "read_uncommitted",
         "Whether share consumers see records of open and aborted transactions.",
         valid=OneOf("read_committed", "read_uncommitted"),
-        ignored=NO_SHARE_GROUPS,
     )
     share_renew_acknowledge_enable = boolean(
         True,
         "Whether a share consumer may renew its locks.",
-        ignored=NO_SHARE_GROUPS,
     )
     streams_session_timeout_ms = int32(
         45000,

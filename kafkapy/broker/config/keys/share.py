@@ -6,9 +6,10 @@ from kafkapy.broker.config.shared_values import (
     CLUSTER_WIDE,
     HIGH,
     NO_JAVA,
-    NO_SHARE_GROUPS,
+    NO_LINGER,
     NO_THREADS,
     OWN_BUFFERS,
+    SNAPSHOTS_ALL,
 )
 from kafkapy.broker.config.validators import ListOf, at_least, between
 
@@ -18,7 +19,6 @@ class ShareKeys(Section):
         45000,
         "How long a member of a share group may be silent before it is removed.",
         valid=at_least(1),
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_min_session_timeout_ms = int32(
         45000,
@@ -34,7 +34,6 @@ class ShareKeys(Section):
         5000,
         "How often a member of a share group sends a heartbeat.",
         valid=at_least(1),
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_min_heartbeat_interval_ms = int32(
         5000,
@@ -51,7 +50,6 @@ class ShareKeys(Section):
         "Least time between two assignments of a share group.",
         valid=at_least(0),
         dynamic=CLUSTER_WIDE,
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_min_assignment_interval_ms = int32(
         0,
@@ -67,7 +65,6 @@ class ShareKeys(Section):
         ("simple",),
         "Assignors of share groups; exactly one.",
         valid=ListOf(),
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_assignor_offload_enable = boolean(
         True,
@@ -79,19 +76,16 @@ class ShareKeys(Section):
         200,
         "Members that a share group may have.",
         valid=between(1, 1000),
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_max_share_sessions = int32(
         2000,
         "Share sessions that the broker keeps.",
         valid=at_least(1),
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_delivery_count_limit = int32(
         5,
         "How often a record is delivered before it is given up.",
         valid=between(2, 10),
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_min_delivery_count_limit = int32(
         2,
@@ -107,7 +101,6 @@ class ShareKeys(Section):
         30000,
         "How long a delivered record is locked for its consumer.",
         valid=between(1000, 3600000),
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_min_record_lock_duration_ms = int32(
         15000,
@@ -123,7 +116,6 @@ class ShareKeys(Section):
         2000,
         "Records of a partition that may be locked at once.",
         valid=between(100, 10000),
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_min_partition_max_record_locks = int32(
         100,
@@ -140,7 +132,6 @@ class ShareKeys(Section):
         "How soon the set-up of a share group's partitions is tried again.",
         valid=at_least(1),
         internal=True,
-        ignored=NO_SHARE_GROUPS,
     )
     group_share_persister_class_name = string(
         "org.apache.kafka.server.share.persister.DefaultStatePersister",
@@ -176,34 +167,31 @@ class ShareKeys(Section):
         0,
         "Number of the codec that batches of the share state topic are written with.",
         importance=HIGH,
-        ignored=NO_SHARE_GROUPS,
     )
     share_coordinator_state_topic_prune_interval_ms = int32(
         300000,
         "How often records that snapshots made redundant are deleted from the share state topic.",
         valid=at_least(1),
         internal=True,
-        ignored=NO_SHARE_GROUPS,
     )
     share_coordinator_cold_partition_snapshot_interval_ms = int32(
         300000,
         "How often share partitions without traffic get a fresh snapshot.",
         valid=at_least(1),
         internal=True,
-        ignored=NO_SHARE_GROUPS,
+        ignored=SNAPSHOTS_ALL,
     )
     share_coordinator_snapshot_update_records_per_snapshot = int32(
         500,
         "Updates of a share partition after which its whole state is written.",
         valid=between(0, 500),
-        ignored=NO_SHARE_GROUPS,
     )
     share_coordinator_load_buffer_size = int32(
         5242880,
         "Bytes of the share state topic that are read at once when a coordinator loads.",
         valid=at_least(1),
         importance=HIGH,
-        ignored=NO_SHARE_GROUPS,
+        ignored=OWN_BUFFERS,
     )
     share_coordinator_threads = int32(
         1,
@@ -216,13 +204,12 @@ class ShareKeys(Section):
         "How long a write of the share coordinator waits for replicas.",
         valid=at_least(1),
         importance=HIGH,
-        ignored=NO_SHARE_GROUPS,
     )
     share_coordinator_append_linger_ms = int32(
         -1,
         "How long the share coordinator gathers records before it writes them; -1 adapts.",
         valid=at_least(-1),
-        ignored=NO_SHARE_GROUPS,
+        ignored=NO_LINGER,
     )
     share_coordinator_cached_buffer_max_bytes = int32(
         1048588,

@@ -1,0 +1,268 @@
+"""The share partitions that this node leads, because it leads their partitions.
+
+    wanted --> loading: ReadState under the leader epoch --> loaded --> acquire, acknowledge ...
+                     '-- refused: whoever waits is told, and the next one asks again
+    leadership lost, fenced by the coordinator --> dropped: whoever waits is told
+
+What a share partition decides (share/partition.py) is brought about here: its changes are
+written by the share coordinator, its locks have a timer, and fetches that wait for records hear
+when there are some again.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.share.settings import EARLIEST, LATEST, ShareSettings
+from kafkapy.broker.share.states import ShareStates
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.seams import Callback, Clock, Timer
+from kafkapy.core.time import NEVER, Instant
+from kafkapy.share.coordinator.events import NOTHING_READ, ReadState, StateRead, WriteState
+from kafkapy.share.coordinator.state import ShareKey
+from kafkapy.share.partition import Acknowledgement, SharePartition
+from kafkapy.share.states import StateBatch
+from kafkapy.share.window import Change
+
+Loaded = Callable[["LedShare | Refused"], None]
+Written = Callable[[Refused | None], None]
+
+# What the coordinator says of a state that this node no longer has any business with.
+_FENCED: Final = frozenset(
+    {
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.FENCED_STATE_EPOCH,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.INVALID_REQUEST,
+    }
+)
+_TOLD: Final = {
+    ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.GROUP_ID_NOT_FOUND: ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.INVALID_REQUEST: ErrorCode.INVALID_REQUEST,
+}
+
+
+def told(refused: Refused) -> Refused:
+    """The coordinator's words, for a client that knows nothing of it."""
+    return Refused(_TOLD.get(refused.code, ErrorCode.UNKNOWN_SERVER_ERROR), refused.message)
+
+
+class LedShare:
+    """One share partition, loaded."""
+
+    def __init__(
+        self,
+        owner: "LedShares",
+        key: ShareKey,
+        partition: Partition,
+        state_epoch: int,
+        machine: SharePartition,
+    ) -> None:
+        self.key = key
+        self.partition = partition
+        self.machine = machine
+        self.leader_epoch = partition.leader_epoch
+        # Fetches that wait until something is available.
+        self.waiting: dict[Any, Callback] = {}
+        self._owner = owner
+        self._state_epoch = state_epoch
+        self._timer: Timer | None = None
+        self._timer_at = NEVER
+
+    def acknowledge(self, member_id: str, given: Sequence[Acknowledgement], then: Written) -> None:
+        """`then(None)` once it is so for good."""
+        machine = self.machine
+        machine.limits = self._owner.settings.limits(self.key.group_id)
+        try:
+            change = machine.acknowledge(member_id, given, self._owner.clock.now())
+        except Refused as refused:
+            then(refused)
+            return
+        self._carry_out(change, then)
+
+    def release(self, member_id: str) -> None:
+        """Whoever had it is gone."""
+        self._carry_out(self.machine.release(member_id), _nobody)
+
+    def acquired(self) -> None:
+        """Something was: its lock will end."""
+        self._arm()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.wake()
+
+    def wake(self) -> None:
+        for then in tuple(self.waiting.values()):
+            then()
+
+    def _carry_out(self, change: Change | None, then: Written) -> None:
+        self._arm()
+        if change is None:
+            then(None)
+            return
+
+        def answered(refused: Refused | None) -> None:
+            if refused is None:
+                self.machine.changed(change)
+            else:
+                self.machine.failed(change)
+                self._expire()  # what ended meanwhile
+            then(refused)
+            self.wake()
+
+        self._write(self.machine.batches(change), answered)
+
+    def _write(self, batches: tuple[StateBatch, ...], then: Written) -> None:
+        def answered(reply: Any) -> None:
+            if not isinstance(reply, Refused):
+                then(None)
+                return
+            if reply.code in _FENCED:
+                self._owner.drop(self)
+            then(told(reply))
+
+        event = WriteState(
+            self.key,
+            self._state_epoch,
+            self.leader_epoch,
+            self.machine.start_offset,
+            batches,
+            self.machine.delivery_complete_count,
+        )
+        self._owner.states.ask(event, answered)
+
+    # Locks
+
+    def _arm(self) -> None:
+        at = self.machine.next_expiry
+        if at == self._timer_at:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_at = at
+        if at != NEVER and self._owner.is_led(self):
+            self._timer = self._owner.clock.call_at(at, self._time_is_up)
+
+    def _time_is_up(self) -> None:
+        self._timer, self._timer_at = None, NEVER
+        self._expire()
+
+    def _expire(self) -> None:
+        self.machine.limits = self._owner.settings.limits(self.key.group_id)
+        batches = self.machine.expire(self._owner.clock.now())
+        self._arm()
+        if batches:
+            # Available it is in any case: nobody may wait for a coordinator that is away.
+            self._write(batches, _nobody)
+            self.wake()
+
+
+class LedShares:
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        states: ShareStates,
+        settings: Callable[[], ShareSettings],
+    ) -> None:
+        self.clock = clock
+        self.states = states
+        self._current_settings = settings
+        self._led: dict[ShareKey, LedShare] = {}
+        self._loading: dict[ShareKey, list[Loaded]] = {}
+
+    @property
+    def settings(self) -> ShareSettings:
+        return self._current_settings()
+
+    def get(self, key: ShareKey) -> LedShare | None:
+        return self._led.get(key)
+
+    def is_led(self, share: LedShare) -> bool:
+        return self._led.get(share.key) is share
+
+    def load(self, key: ShareKey, partition: Partition, then: Loaded) -> None:
+        """`then`, at once if it is there. `partition`: led by this node."""
+        led = self._led.get(key)
+        if led is not None and led.leader_epoch == partition.leader_epoch:
+            then(led)
+            return
+        waiting = self._loading.get(key)
+        if waiting is not None:
+            waiting.append(then)
+            return
+        self._loading[key] = [then]
+        leader_epoch = partition.leader_epoch
+        self.states.ask(
+            ReadState(key, leader_epoch),
+            lambda reply: self._read(key, partition, leader_epoch, reply),
+        )
+
+    def _read(self, key: ShareKey, partition: Partition, leader_epoch: int, reply: Any) -> None:
+        waiting = self._loading.pop(key)
+        found: LedShare | Refused
+        if isinstance(reply, Refused):
+            found = told(reply)
+        elif not partition.is_leader or partition.leader_epoch != leader_epoch:
+            found = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        else:
+            assert isinstance(reply, StateRead), reply
+            start = reply.start_offset
+            if start == NOTHING_READ:
+                start = self._begin(key.group_id, partition)
+            machine = SharePartition(
+                start, reply.batches, limits=self.settings.limits(key.group_id)
+            )
+            found = self._led[key] = LedShare(self, key, partition, reply.state_epoch, machine)
+        for then in waiting:
+            then(found)
+
+    def _begin(self, group_id: str, partition: Partition) -> int:
+        """Where a group that has read nothing yet begins (share.auto.offset.reset)."""
+        log = partition.log
+        reset = self.settings.reset(group_id)
+        if reset == EARLIEST:
+            return log.log_start_offset
+        if reset != LATEST:
+            assert isinstance(reset, int), reset
+            found = log.offset_for_timestamp(Instant(self.clock.wall() - reset))
+            if found is not None:
+                return min(found.offset, log.high_watermark)
+        return log.high_watermark
+
+    def drop(self, share: LedShare) -> None:
+        """Another one has it, or it is another one."""
+        if self.is_led(share):
+            del self._led[share.key]
+            share.close()
+
+    def leadership_changed(self, partition: Partition, is_leader: bool) -> None:
+        for share in [one for one in self._led.values() if one.partition is partition]:
+            if not is_leader or share.leader_epoch != partition.leader_epoch:
+                self.drop(share)
+
+    def release(self, member_id: str, keys: Sequence[ShareKey]) -> None:
+        for key in keys:
+            share = self._led.get(key)
+            if share is not None:
+                share.release(member_id)
+
+    def close(self) -> None:
+        for share in list(self._led.values()):
+            self.drop(share)
+
+
+def _nobody(_: Refused | None) -> None:
+    """Nobody is told."""

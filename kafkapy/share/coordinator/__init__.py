@@ -1,0 +1,1 @@
+"""The share coordinator: it keeps what leaders of share partitions want remembered."""

@@ -1,0 +1,42 @@
+"""What may be true of a record in a share group, and how it is written down.
+
+    AVAILABLE --acquire--> ACQUIRED --accept--> ACKNOWLEDGED
+        ^                     | | '--reject, gap, too often--> ARCHIVED
+        '--release, time is up'
+
+ACKNOWLEDGED and ARCHIVED are the end. ACQUIRED is nobody's but the leader's: what is written
+is what is to be so without it (formats/coordinators 4).
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class RecordState(IntEnum):
+    AVAILABLE = 0
+    ACQUIRED = 1
+    ACKNOWLEDGED = 2
+    # On its way to a dead letter topic (share.version 2, which is not served here).
+    ARCHIVING = 3
+    ARCHIVED = 4
+
+    @property
+    def is_terminal(self) -> bool:
+        return self >= RecordState.ACKNOWLEDGED
+
+
+class AcknowledgeType(IntEnum):
+    GAP = 0
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    RENEW = 4
+
+
+class StateBatch(NamedTuple):
+    """Records `first_offset` to `last_offset`, both included, as the coordinator keeps them."""
+
+    first_offset: int
+    last_offset: int
+    state: RecordState
+    delivery_count: int

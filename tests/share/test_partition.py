@@ -1,0 +1,253 @@
+"""What a share partition does with single records, said in sentences."""
+
+import pytest
+
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.time import NEVER, Instant
+from kafkapy.share.partition import (
+    RECORD_LIMIT,
+    Acknowledgement,
+    Asked,
+    ShareLimits,
+    SharePartition,
+    Span,
+)
+from kafkapy.share.states import RecordState, StateBatch
+
+ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
+LIMITS = ShareLimits(delivery_count_limit=3, record_lock_duration_ms=1_000, max_record_locks=100)
+S = RecordState
+
+
+def new(start: int = 0, *batches: StateBatch, limits: ShareLimits = LIMITS) -> SharePartition:
+    return SharePartition(start, batches, limits=limits)
+
+
+def acquire(
+    share: SharePartition,
+    member: str = "a",
+    *,
+    spans: tuple[tuple[int, int], ...] = ((0, 9),),
+    most: int = 500,
+    mode: int = 0,
+    now: int = 0,
+    until: int | None = None,
+) -> list[tuple[int, int, int]]:
+    offset = share.fetch_offset
+    assert offset is not None
+    end = max(last for _, last in spans) + 1 if until is None else until
+    there = [Span(*span) for span in spans if span[1] >= offset]
+    asked = Asked(member, most, mode)
+    return [
+        (first, last, count)
+        for first, last, count in share.acquire(asked, offset, there, end, Instant(now))
+    ]
+
+
+def acknowledge(
+    share: SharePartition, first: int, last: int, *types: int, member: str = "a", now: int = 0
+) -> tuple[StateBatch, ...]:
+    """Written at once."""
+    given = [Acknowledgement(first, last, types)]
+    change = share.acknowledge(member, given, Instant(now))
+    if change is None:
+        return ()
+    batches = share.batches(change)
+    share.changed(change)
+    return batches
+
+
+def test_what_is_acquired_is_nobody_elses() -> None:
+    share = new()
+    assert acquire(share, "a", spans=((0, 9), (10, 19))) == [(0, 9, 1), (10, 19, 1)]
+    assert share.fetch_offset == 20
+    assert acquire(share, "b", spans=((20, 24),)) == [(20, 24, 1)]
+
+
+def test_whole_batches_are_taken_until_there_are_enough() -> None:
+    share = new()
+    assert acquire(share, spans=((0, 9), (10, 19), (20, 29)), most=15) == [(0, 9, 1), (10, 19, 1)]
+    assert share.fetch_offset == 20
+
+
+def test_with_a_record_limit_it_is_never_more() -> None:
+    share = new()
+    spans = ((0, 9), (10, 19))
+    assert acquire(share, spans=spans, most=15, mode=RECORD_LIMIT) == [(0, 9, 1), (10, 14, 1)]
+    assert share.fetch_offset == 15
+    assert acquire(share, "b", spans=spans, most=15, mode=RECORD_LIMIT) == [(15, 19, 1)]
+
+
+def test_the_start_moves_over_what_is_accepted_once_it_is_written() -> None:
+    share = new()
+    acquire(share)
+    change = share.acknowledge("a", [Acknowledgement(0, 4, (ACCEPT,))], Instant(0))
+    assert change is not None
+    assert share.start_offset == 0
+    share.changed(change)
+    assert (share.start_offset, share.end_offset) == (5, 10)
+
+
+def test_what_could_not_be_written_is_still_the_members() -> None:
+    share = new()
+    acquire(share)
+    change = share.acknowledge("a", [Acknowledgement(0, 9, (ACCEPT,))], Instant(0))
+    assert change is not None
+    share.failed(change)
+    assert share.start_offset == 0
+    assert acknowledge(share, 0, 9, ACCEPT) == (StateBatch(0, 9, S.ACKNOWLEDGED, 1),)
+
+
+def test_what_is_being_written_cannot_be_acknowledged_again() -> None:
+    share = new()
+    acquire(share)
+    share.acknowledge("a", [Acknowledgement(0, 9, (ACCEPT,))], Instant(0))
+    with pytest.raises(Refused, match="INVALID_RECORD_STATE"):
+        share.acknowledge("a", [Acknowledgement(5, 5, (RELEASE,))], Instant(0))
+    assert share.expire(Instant(5_000)) == ()
+
+
+def test_types_record_by_record() -> None:
+    share = new()
+    acquire(share, spans=((0, 4),))
+    written = acknowledge(share, 0, 4, ACCEPT, RELEASE, RELEASE, REJECT, 0)
+    assert written == (
+        StateBatch(0, 0, S.ACKNOWLEDGED, 1),
+        StateBatch(1, 2, S.AVAILABLE, 1),
+        StateBatch(3, 4, S.ARCHIVED, 1),
+    )
+    assert share.start_offset == 1
+    assert acquire(share, "b", spans=((0, 4), (5, 6))) == [(1, 2, 2), (5, 6, 1)]
+
+
+def test_a_record_that_comes_back_too_often_is_given_up() -> None:
+    share = new()
+    for count in (1, 2, 3):
+        assert acquire(share, spans=((0, 0),)) == [(0, 0, count)]
+        acknowledge(share, 0, 0, RELEASE)
+    assert share.start_offset == share.end_offset == 1
+
+
+def test_suspects_travel_in_halves_and_the_last_time_alone() -> None:
+    """The records of the batch that is not to blame get through before it is given up."""
+    share = new(limits=ShareLimits(delivery_count_limit=5))
+    for _ in range(3):
+        assert len(acquire(share, spans=((0, 7),))) == 1
+        acknowledge(share, 0, 7, RELEASE)
+    assert acquire(share, spans=((0, 7), (8, 9))) == [(0, 3, 4)]
+    acknowledge(share, 0, 3, RELEASE)
+    assert acquire(share, spans=((0, 7), (8, 9))) == [(0, 0, 5)]
+    acknowledge(share, 0, 0, RELEASE)
+    assert share.start_offset == 1
+
+
+def test_a_lock_that_ends_lets_others_have_it() -> None:
+    share = new()
+    acquire(share, "a", now=0)
+    assert share.next_expiry == 1_000
+    assert share.expire(Instant(999)) == ()
+    assert share.expire(Instant(1_000)) == (StateBatch(0, 9, S.AVAILABLE, 1),)
+    assert share.next_expiry == NEVER
+    with pytest.raises(Refused, match="INVALID_RECORD_STATE"):
+        acknowledge(share, 0, 9, ACCEPT)
+    assert acquire(share, "b", now=1_000) == [(0, 9, 2)]
+    with pytest.raises(Refused, match="INVALID_RECORD_STATE"):
+        acknowledge(share, 0, 9, ACCEPT, member="a")
+
+
+def test_who_renews_keeps_it() -> None:
+    share = new()
+    acquire(share, now=0)
+    assert acknowledge(share, 0, 4, RENEW, now=900) == ()
+    assert share.expire(Instant(1_000)) == (StateBatch(5, 9, S.AVAILABLE, 1),)
+    assert share.next_expiry == 1_900
+    assert acknowledge(share, 0, 4, ACCEPT) == (StateBatch(0, 4, S.ACKNOWLEDGED, 1),)
+
+
+def test_where_renewing_is_not_allowed_it_is_refused() -> None:
+    share = new(limits=ShareLimits(may_renew=False))
+    acquire(share)
+    with pytest.raises(Refused, match="INVALID_RECORD_STATE"):
+        acknowledge(share, 0, 9, RENEW)
+
+
+def test_one_mistake_undoes_the_whole_list() -> None:
+    share = new()
+    acquire(share, spans=((0, 9),))
+    given = [Acknowledgement(0, 4, (ACCEPT,)), Acknowledgement(8, 12, (ACCEPT,))]
+    with pytest.raises(Refused) as refused:
+        share.acknowledge("a", given, Instant(0))
+    assert refused.value.code is ErrorCode.INVALID_REQUEST
+    assert acknowledge(share, 0, 9, ACCEPT) == (StateBatch(0, 9, S.ACKNOWLEDGED, 1),)
+
+
+def test_what_is_over_may_be_acknowledged_and_nothing_happens() -> None:
+    share = new()
+    acquire(share)
+    acknowledge(share, 0, 9, ACCEPT)
+    acquire(share, spans=((10, 19),))
+    assert acknowledge(share, 0, 9, ACCEPT) == ()
+    assert acknowledge(share, 5, 14, ACCEPT) == (StateBatch(10, 14, S.ACKNOWLEDGED, 1),)
+
+
+def test_who_goes_leaves_what_it_had() -> None:
+    share = new()
+    acquire(share, "a", spans=((0, 9),))
+    acquire(share, "b", spans=((10, 19),))
+    change = share.release("a")
+    assert change is not None
+    assert share.batches(change) == (StateBatch(0, 9, S.AVAILABLE, 1),)
+    share.changed(change)
+    assert acquire(share, "c", spans=((0, 9), (10, 19))) == [(0, 9, 2)]
+    assert share.release("nobody") is None
+
+
+def test_no_more_is_under_way_than_may_be() -> None:
+    share = new(limits=ShareLimits(max_record_locks=15))
+    assert acquire(share, spans=((0, 9), (10, 19), (20, 29))) == [(0, 9, 1), (10, 19, 1)]
+    assert share.fetch_offset is None
+    acknowledge(share, 0, 9, ACCEPT)
+    assert share.fetch_offset == 20
+
+
+def test_what_the_log_does_not_have_any_more_is_over() -> None:
+    """Compacted away between two batches, at the end, and what was available before."""
+    share = new(0, StateBatch(0, 9, S.AVAILABLE, 1))
+    assert acquire(share, spans=((5, 7), (20, 24)), until=30) == [(5, 7, 2), (20, 24, 1)]
+    assert (share.start_offset, share.end_offset) == (5, 30)
+    acknowledge(share, 5, 7, ACCEPT)
+    assert share.start_offset == 20
+    acknowledge(share, 20, 24, ACCEPT)
+    assert share.start_offset == share.end_offset == 30
+
+
+def test_what_is_gone_from_the_log_is_gone_whoever_has_it() -> None:
+    share = new()
+    acquire(share, spans=((0, 9), (10, 19)))
+    assert share.log_begins_at(15)
+    assert not share.log_begins_at(10)
+    assert share.start_offset == 15
+    assert acknowledge(share, 0, 19, ACCEPT) == (StateBatch(15, 19, S.ACKNOWLEDGED, 1),)
+    assert share.log_begins_at(40)
+    assert share.start_offset == share.end_offset == 40
+
+
+def test_it_goes_on_where_another_leader_was() -> None:
+    share = new(
+        10,
+        StateBatch(10, 11, S.AVAILABLE, 2),
+        StateBatch(14, 15, S.ACKNOWLEDGED, 1),
+        StateBatch(16, 16, S.ARCHIVING, 3),
+    )
+    assert share.delivery_complete_count == 3
+    assert acquire(share, spans=((10, 19),)) == [(10, 10, 3)], "its last delivery: alone"
+    acknowledge(share, 10, 10, ACCEPT)
+    assert acquire(share, spans=((10, 19),)) == [(11, 11, 3)]
+    acknowledge(share, 11, 11, ACCEPT)
+    assert acquire(share, spans=((10, 19),)) == [(12, 13, 1), (17, 19, 1)]
+
+
+def test_nothing_acquired_is_nothing_to_write() -> None:
+    share = new()
+    assert share.acquire(Asked("a", 10), 0, [], 0, Instant(0)) == []
+    assert share.acknowledge("a", [], Instant(0)) is None
