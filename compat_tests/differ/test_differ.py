@@ -12,7 +12,7 @@ import pytest
 
 from compat_tests import installation, targets
 from compat_tests.conftest import address_of
-from compat_tests.differ import admin_cases, group_cases, list_cases, record_cases
+from compat_tests.differ import admin_cases, group_cases, list_cases, record_cases, share_cases
 from compat_tests.differ.cases import CASES, Case
 from compat_tests.differ.differences import differences
 from compat_tests.differ.side import Side
@@ -20,7 +20,13 @@ from compat_tests.served import is_served
 from kafkapy.protocol.api_keys import ApiKey
 
 pytestmark = [pytest.mark.xdist_group("differ"), pytest.mark.slow]
-MODULES = (record_cases, admin_cases, group_cases, list_cases)  # importing them fills CASES
+MODULES = (
+    record_cases,
+    admin_cases,
+    group_cases,
+    list_cases,
+    share_cases,
+)  # importing them fills CASES
 
 ROWS = [
     pytest.param(case, version, id=f"{case.name} v{version}", marks=getattr(pytest.mark, case.area))

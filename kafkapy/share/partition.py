@@ -116,8 +116,13 @@ class SharePartition:
 
     @property
     def delivery_complete_count(self) -> int:
-        """Of the records from `start_offset` on, how many are over."""
-        return sum(run.count for run in self._window if run.is_over)
+        """Of the records from `start_offset` on, how many are over, or will be when what is being
+        written is."""
+        return sum(
+            run.count
+            for run in self._window
+            if (run.state if run.change is None else run.next_state).is_terminal
+        )
 
     @property
     def in_flight_count(self) -> int:
@@ -212,6 +217,10 @@ class SharePartition:
         start, end = self._window.start, self._window.end
         if given.last_offset < start:
             return
+        if start == end:
+            raise _invalid(
+                "Batch record not found. The request batch offsets are not found in the cache."
+            )
         if given.first_offset >= end:
             raise Refused(
                 ErrorCode.INVALID_REQUEST,

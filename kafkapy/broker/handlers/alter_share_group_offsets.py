@@ -28,14 +28,14 @@ def handle(node: "Shares", call: "Call[AlterShareGroupOffsetsRequest]") -> Answe
     body = call.body
     require(node, call, Operation.READ, ResourceType.GROUP, body.group_id)
     if not body.group_id:
-        raise Refused(ErrorCode.INVALID_GROUP_ID)
+        raise Refused(ErrorCode.INVALID_GROUP_ID, "The group id is invalid.")
     wanted: list[TopicPartitions] = []
     offsets: Offsets = {}
     refused: list[Fields] = []
     for topic in body.topics:
         known = _known(node, call, topic)
         if isinstance(known, Refused):
-            refused.append(_topic(topic, None, dict.fromkeys(_indexes(topic), known)))
+            refused.append(_topic(node, topic, dict.fromkeys(_indexes(topic), known)))
             continue
         wanted.append(known)
         for one in topic.partitions:
@@ -81,10 +81,12 @@ def _indexes(topic: Any) -> list[int]:
     return [one.partition_index for one in topic.partitions]
 
 
-def _topic(topic: Any, topic_id: "UUID | None", results: dict[int, Refused]) -> Fields:
+def _topic(node: "Shares", topic: Any, results: dict[int, Refused]) -> Fields:
+    found = node.image.topics_by_name.get(topic.topic_name)
+    may_know = all(one.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for one in results.values())
     return {
         "topic_name": topic.topic_name,
-        "topic_id": topic_id or ZERO_UUID,
+        "topic_id": found.id if found is not None and may_know else ZERO_UUID,
         "partitions": [_row(partition, refused) for partition, refused in results.items()],
     }
 

@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import Shares
 
 
+_NOTHING = Refused(
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "There is no offset information to delete."
+)
+
+
 def handle(node: "Shares", call: "Call[DeleteShareGroupOffsetsRequest]") -> Answer:
     body = call.body
     require(node, call, Operation.DELETE, ResourceType.GROUP, body.group_id)
     if not body.group_id:
-        raise Refused(ErrorCode.INVALID_GROUP_ID)
+        raise Refused(ErrorCode.INVALID_GROUP_ID, "The group id is invalid.")
     rows: list[Fields] = []
     wanted: dict[UUID, str] = {}
     for one in body.topics:
@@ -43,7 +48,10 @@ def handle(node: "Shares", call: "Call[DeleteShareGroupOffsetsRequest]") -> Answ
             node.shares.delete(body.group_id, reply.topics, deleted)
 
     def deleted(results: "dict[UUID, Refused | None]") -> None:
-        found = [_row(name, one, results.get(one)) for one, name in wanted.items()]
+        found = [
+            _row(name, one, results[one]) if one in results else _row(name, None, _NOTHING)
+            for one, name in wanted.items()
+        ]
         promise.resolve(_fields(ErrorCode.NONE, None, rows + found))
 
     event = DeleteShareOffsets(body.group_id, wanted)

@@ -33,9 +33,7 @@ def handle(node: "Shares", call: "Call[DescribeShareGroupOffsetsRequest]") -> An
             one.group_id,
             unless_refused(
                 node, call, Operation.DESCRIBE, kind, one.group_id, ShareOffsetsWanted(one.group_id)
-            )
-            if one.group_id
-            else Refused(ErrorCode.INVALID_GROUP_ID),
+            ),
         )
         for one in groups
     ]
@@ -63,6 +61,8 @@ def handle(node: "Shares", call: "Call[DescribeShareGroupOffsetsRequest]") -> An
 
 
 def _describe(node: "Shares", call: "Call[Any]", group: Any, reply: Any, then: Any) -> None:
+    if isinstance(reply, Refused) and reply.code is ErrorCode.GROUP_ID_NOT_FOUND:
+        reply = ShareOffsetsKept(())  # it has read nothing
     if isinstance(reply, Refused):
         then(
             {

@@ -61,7 +61,7 @@ def _answer(
         row = {
             "partition_index": place[1],
             "error_code": ErrorCode.NONE if refused is None else refused.code,
-            "error_message": None if refused is None else message_of(refused),
+            "error_message": None if refused is None else message_of(refused) or None,
             "current_leader": leader_fields(leader),
         }
         topics.setdefault(place[0], []).append(row)

@@ -34,7 +34,7 @@ def handle(node: "Shares", call: "Call[ShareFetchRequest]") -> Answer:
     epoch = body.share_session_epoch
     if epoch == OPEN:
         if any(said.values()):
-            raise Refused(ErrorCode.INVALID_REQUEST, "A new session has nothing to acknowledge.")
+            raise Refused(ErrorCode.INVALID_REQUEST)
         session = sessions.open(key, call.peer)
     elif epoch == CLOSE:
         session = sessions.last(key)
@@ -60,8 +60,8 @@ def _check(call: "Call[ShareFetchRequest]", *, is_renewing: bool) -> None:
     body = call.body
     mode = optional(body, "share_acquire_mode", BATCH_OPTIMIZED)
     if mode not in (BATCH_OPTIMIZED, RECORD_LIMIT):
-        raise Refused(ErrorCode.INVALID_REQUEST, "Unknown share acquire mode.")
+        raise Refused(ErrorCode.INVALID_REQUEST)
     if is_renewing and (
         body.max_bytes or body.min_bytes or body.max_records or millis(body.max_wait)
     ):
-        raise Refused(ErrorCode.INVALID_REQUEST, "Who renews gets no records with that.")
+        raise Refused(ErrorCode.INVALID_REQUEST)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kafkapy.broker.groups.asking import ask
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.security.authorizer.asking import require
+from kafkapy.broker.share.request_checks import check_member_id
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.share.events import ShareHeartbeat, ShareHeartbeatHeard
 from kafkapy.group.share.member import Target
@@ -33,6 +34,7 @@ def handle(node: "Needs", call: "Call[ShareGroupHeartbeatRequest]") -> Answer:
         require(node, call, Operation.READ, ResourceType.GROUP, body.group_id)
         for topic in body.subscribed_topic_names or ():
             require(node, call, Operation.DESCRIBE, ResourceType.TOPIC, topic)
+    check_member_id(body.member_id)
     event = ShareHeartbeat(
         body.group_id,
         body.member_id,

@@ -289,7 +289,7 @@ def _row(
         "error_code": ErrorCode.NONE if refused is None else refused.code,
         "error_message": None if refused is None else message_of(refused),
         "acknowledge_error_code": ErrorCode.NONE if denied is None else denied.code,
-        "acknowledge_error_message": None if denied is None else message_of(denied),
+        "acknowledge_error_message": None if denied is None else message_of(denied) or None,
         "current_leader": leader_fields(leader),
         "records": taken.records,
         "acquired_records": [one._asdict() for one in taken.acquired],

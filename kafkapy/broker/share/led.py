@@ -72,6 +72,9 @@ class LedShare:
         self.leader_epoch = partition.leader_epoch
         # Fetches that wait until something is available.
         self.waiting: dict[Any, Callback] = {}
+        # Nobody of the group reads here any more: it may be altered elsewhere.
+        self.is_unwanted = False
+        self._writes = 0
         self._owner = owner
         self._state_epoch = state_epoch
         self._timer: Timer | None = None
@@ -95,6 +98,11 @@ class LedShare:
     def acquired(self) -> None:
         """Something was: its lock will end."""
         self._arm()
+
+    def drop_if_unwanted(self) -> None:
+        """Once the coordinator has all that there is to say."""
+        if self.is_unwanted and not self._writes:
+            self._owner.drop(self)
 
     def close(self) -> None:
         if self._timer is not None:
@@ -125,13 +133,16 @@ class LedShare:
 
     def _write(self, batches: tuple[StateBatch, ...], then: Written) -> None:
         def answered(reply: Any) -> None:
-            if not isinstance(reply, Refused):
+            self._writes -= 1
+            if isinstance(reply, Refused):
+                if reply.code in _FENCED:
+                    self._owner.drop(self)
+                then(told(reply))
+            else:
                 then(None)
-                return
-            if reply.code in _FENCED:
-                self._owner.drop(self)
-            then(told(reply))
+            self.drop_if_unwanted()
 
+        self._writes += 1
         event = WriteState(
             self.key,
             self._state_epoch,
@@ -197,6 +208,7 @@ class LedShares:
         """`then`, at once if it is there. `partition`: led by this node."""
         led = self._led.get(key)
         if led is not None and led.leader_epoch == partition.leader_epoch:
+            led.is_unwanted = False
             then(led)
             return
         waiting = self._loading.get(key)
@@ -258,6 +270,12 @@ class LedShares:
             share = self._led.get(key)
             if share is not None:
                 share.release(member_id)
+
+    def forget_group(self, group_id: str) -> None:
+        """Its last session here is over. What it left may be altered before it comes again."""
+        for share in [one for one in self._led.values() if one.key.group_id == group_id]:
+            share.is_unwanted = True
+            share.drop_if_unwanted()
 
     def close(self) -> None:
         for share in list(self._led.values()):

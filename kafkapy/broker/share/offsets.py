@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from kafkapy.broker.share.states import REQUEST_TIMEOUT_MS
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import Refused
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.share.coordinator.events import NOTHING_READ, ReadSummary, SummaryRead
 from kafkapy.share.coordinator.state import ShareKey
@@ -48,7 +48,7 @@ def summaries(
 ) -> None:
     """By topic and partition, in their order."""
     places = [(topic, partition) for topic in topics for partition in topic.partitions]
-    found: list[Any] = [Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)] * len(places)
+    found: list[Any] = [Summary(NOTHING_READ, 0, UNKNOWN_LAG)] * len(places)
     known = [at for at, (topic, _) in enumerate(places) if topic.topic_id is not None]
     left = len(known)
 

@@ -27,9 +27,15 @@ def check_member(node: "Needs", call: "Call[Any]") -> tuple[str, str]:
     if not node.shares.settings.is_enabled:
         raise Refused(ErrorCode.UNSUPPORTED_VERSION)
     require(node, call, Operation.READ, ResourceType.GROUP, body.group_id or "")
-    if body.group_id is None or not body.member_id or len(body.member_id) > LONGEST_MEMBER_ID:
+    check_member_id(body.member_id)
+    if body.group_id is None:
         raise Refused(ErrorCode.INVALID_REQUEST)
     return body.group_id, body.member_id
+
+
+def check_member_id(member_id: str | None) -> None:
+    if not member_id or len(member_id) > LONGEST_MEMBER_ID:
+        raise Refused(ErrorCode.INVALID_REQUEST)
 
 
 def check_topic(node: "KnowsTopics", call: "Call[Any]", place: Place) -> None:

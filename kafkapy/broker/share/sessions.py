@@ -68,6 +68,10 @@ class ShareSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def has_group(self, group_id: str) -> bool:
+        """Whether any of its members has a session here."""
+        return any(key.group_id == group_id for key in self._sessions)
+
     def open(self, key: SessionKey, peer: Peer) -> ShareSession:
         """Refused if there are as many as may be."""
         standing = self._sessions.get(key)

@@ -202,11 +202,6 @@ def _event(api: StateApi, group_id: str, topic_id: UUID | None, row: Any) -> Key
         return Refused(ErrorCode.INVALID_REQUEST, "The topic id cannot be null.")
     if row.partition < 0:
         return Refused(ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
-    for name in ("state_epoch", "leader_epoch"):
-        if getattr(row, name, 0) < (0 if name == "state_epoch" else -1):
-            return Refused(
-                ErrorCode.INVALID_REQUEST, f"The {name.replace('_', ' ')} cannot be negative."
-            )
     try:
         return api.event(ShareKey(group_id, topic_id, row.partition), row)
     except Refused as refused:

@@ -12,7 +12,7 @@ partitions they are of.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from kafkapy.broker.config.broker_config import BrokerConfig
@@ -28,7 +28,7 @@ from kafkapy.broker.share.states import REQUEST_TIMEOUT_MS, ShareStates
 from kafkapy.coordinator.registry import Registry
 from kafkapy.coordinator.shard_records import ShardSettings
 from kafkapy.coordinator.shards import Shards
-from kafkapy.core.errors import Refused
+from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Answered, Clock, OtherNodes
 from kafkapy.group.share.events import (
     ShareStateDeleted,
@@ -49,6 +49,8 @@ from kafkapy.share.coordinator.events import (
 from kafkapy.share.coordinator.machine import ShareMachine
 from kafkapy.share.coordinator.records import KEY_CLASSES
 from kafkapy.share.coordinator.state import ShareKey
+
+_NOT_THERE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
 
 
 class _ImagePartitions:
@@ -185,7 +187,8 @@ class ShareWiring:
         def answered(replies: list[Any]) -> None:
             found: dict[UUID, Refused | None] = {one.topic_id: None for one in topics}
             for key, reply in zip(keys, replies, strict=True):
-                if isinstance(reply, Refused):
+                # With a topic that is gone its states are.
+                if isinstance(reply, Refused) and reply.code not in _NOT_THERE:
                     found[key.topic_id] = reply
             gone = frozenset(one for one, refused in found.items() if refused is None)
             event = ShareStateDeleted(group_id, gone)
@@ -200,6 +203,8 @@ class ShareWiring:
         group_id, member_id = session.key
         known = [ShareKey(group_id, *place) for place in sorted(session.known)]
         self.led.release(member_id, known)
+        if not self.sessions.has_group(group_id):
+            self.led.forget_group(group_id)
 
 
 def _keys(group_id: str, topics: Iterable[TopicPartitions]) -> Iterable[ShareKey]:

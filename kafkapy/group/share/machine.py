@@ -36,7 +36,11 @@ def decide_share(event: ShareEvent, state: GroupState, plan: Plan, ctx: Context)
     if isinstance(event, ShareHeartbeat):
         _heartbeat(event, state, plan, ctx)
         return
-    draft = ShareDraft(_known(event.group_id, state), plan)
+    if isinstance(event, AlterShareOffsets) and event.group_id not in state.groups:
+        # A group may be told where to begin before it has a member.
+        draft = ShareDraft(ShareGroup(event.group_id), plan, is_new=True)
+    else:
+        draft = ShareDraft(_known(event.group_id, state), plan)
     match event:
         case ShareStateInitialized():
             admin.initialized(event, draft, ctx)

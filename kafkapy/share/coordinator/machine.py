@@ -177,7 +177,7 @@ class ShareMachine:
         begun = ShareState(
             snapshot_epoch=0 if standing is None else standing.snapshot_epoch + 1,
             state_epoch=event.state_epoch,
-            leader_epoch=0 if standing is None else standing.leader_epoch,
+            leader_epoch=0,
             start_offset=event.start_offset,
             delivery_complete_count=0 if event.start_offset != NOTHING_READ else -1,
             create_timestamp=wall,
@@ -201,6 +201,7 @@ class ShareMachine:
         )
 
     def _delete(self, event: DeleteState) -> ShareStep:
+        self._check_exists(event.key)
         if event.key not in self._states:
             return Step(reply=Done())
         return Step(records=(states.tombstone(event.key),), reply=Done())
