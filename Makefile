@@ -201,7 +201,7 @@ $(SPARK_EXAMPLES:%=spark-%): $(VENV)/.spark
 	@$(BIN)/python -m spark_examples.$(MODULE) $(BOOTSTRAP:%=--bootstrap %)
 
 spark-exactly-once: $(VENV)/.spark
-	@$(BIN)/python -m spark_examples.exactly_once.prove --target $(TARGET)
+	@$(BIN)/python -m spark_examples.exactly_once.prove --target $(TARGET) $(NODES:%=--nodes %)
 
 spark-test: $(VENV)/.dev
 	@if $(BIN)/python scripts/parts --has spark; then \

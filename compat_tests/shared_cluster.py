@@ -74,6 +74,14 @@ class SharedCluster:
             self._disturber.end()
         self.cluster.close()
 
+    def revive(self, node_id: int) -> None:
+        """Until it has all that it missed."""
+        self.cluster.start([node_id])
+        wait_for("all replicas are in sync", self._is_in_sync, timeout_s=_SYNC_PATIENCE_S)
+
+    def _is_in_sync(self) -> bool:
+        return all_in_sync(AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0}))
+
     def _is_whole(self) -> bool:
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
@@ -110,14 +118,17 @@ class Disturber(threading.Thread):
 
     def _is_in_sync(self) -> bool:
         assert self._admin is not None
-        if self._ends.is_set():
-            return True
-        try:
-            metadata = self._admin.list_topics(timeout=5)
-        except KafkaException:
-            return False
-        return all(
-            len(partition.isrs) == len(partition.replicas)
-            for topic in metadata.topics.values()
-            for partition in topic.partitions.values()
-        )
+        return self._ends.is_set() or all_in_sync(self._admin)
+
+
+def all_in_sync(admin: AdminClient) -> bool:
+    """Every replica of every partition, as its leader sees it."""
+    try:
+        metadata = admin.list_topics(timeout=5)
+    except KafkaException:
+        return False
+    return all(
+        len(partition.isrs) == len(partition.replicas)
+        for topic in metadata.topics.values()
+        for partition in topic.partitions.values()
+    )

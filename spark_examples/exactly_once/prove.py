@@ -4,7 +4,9 @@
     job       start .. kill -9 (a batch is half written), start ......... caught up
     broker    .............................. kill -9 (a batch is open), start
 
-Clicks are on their way while the broker is down, and one in five is sent twice. In the end
+Of three brokers (--nodes 3) each is killed in its turn, those that lead what the job reads and
+writes among them, and whoever coordinates. Clicks are on their way meanwhile, and one in five is
+sent twice. In the end
 Parquet and the topic must both equal what one batch query computes from all the clicks.
 """
 
@@ -16,8 +18,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -27,7 +29,8 @@ from matplotlib.figure import Figure
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from compat_tests.targets import KAFKAPY, TARGETS, Server, server
+from compat_tests.shared_cluster import SharedCluster
+from compat_tests.targets import KAFKAPY, TARGETS, TEST_PROPERTIES, Server, server
 from compat_tests.waiting import NeverHappened, wait_for
 from spark_examples.clicks import Click, ClickProducer, new_topic, random_clicks
 from spark_examples.exactly_once.revenue import LATENESS, revenue, unpacked
@@ -100,39 +103,64 @@ class Progress:
         return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
-def prove(spark: SparkSession, kafka: Server, out: Path) -> Proof:
-    """Play it on a running server that this may kill."""
-    source = new_topic(kafka.bootstrap, "clicks")
-    sink = new_topic(kafka.bootstrap, "revenue")
+@dataclass(frozen=True)
+class Death:
+    """Of a broker, and what ends it."""
+
+    of: str
+    kill: Callable[[], None]
+    revive: Callable[[], None]
+
+
+def deaths_of_server(kafka: Server) -> list[Death]:
+    return [Death("broker", partial(kafka.stop, how=signal.SIGKILL), kafka.start)]
+
+
+def deaths_of_nodes(kafka: SharedCluster) -> list[Death]:
+    """Each in its turn, once those before it have all again that they missed."""
+    return [
+        Death(f"node {node}", partial(kafka.cluster.kill, node), partial(kafka.revive, node))
+        for node in kafka.cluster.nodes
+    ]
+
+
+def prove(spark: SparkSession, bootstrap: str, deaths: Sequence[Death], out: Path) -> Proof:
+    """Play it on running brokers that may be killed."""
+    source = new_topic(bootstrap, "clicks")
+    sink = new_topic(bootstrap, "revenue")
     sent = list(_with_copies(random_clicks(3000)))
     half, quarter = len(sent) // 2, len(sent) // 4
     last = replace(sent[-1], id="last", at=sent[-1].at + timedelta(hours=1))
     progress = Progress(out / "checkpoint")
-    producer = ClickProducer(kafka.bootstrap)
+    producer = ClickProducer(bootstrap)
     producer.send(source, sent[:half], partitions=2)
     producer.flush()
-    with _job(kafka.bootstrap, source, sink, out):
+    with _job(bootstrap, source, sink, out):
         written = partial(progress.has_written, out / "revenue", 2)
         wait_for("a batch is in Parquet only", written, timeout_s=_PATIENCE_S, every_s=0.002)
     progress.killed("job")
     producer.send(source, sent[half : half + quarter], partitions=2)
-    with _job(kafka.bootstrap, source, sink, out):
-        inside = partial(progress.is_inside_batch, 5)
-        wait_for("a batch is open", inside, timeout_s=_PATIENCE_S, every_s=0.005)
-        kafka.stop(how=signal.SIGKILL)
-        progress.killed("broker")
-        producer.send(source, sent[half + quarter :], partitions=2)
-        kafka.start()
+    later = sent[half + quarter :]
+    share = -(-len(later) // len(deaths))
+    with _job(bootstrap, source, sink, out):
+        for number, death in enumerate(deaths):
+            inside = partial(progress.is_inside_batch, 5 + number)
+            wait_for("a batch is open", inside, timeout_s=_PATIENCE_S, every_s=0.005)
+            death.kill()
+            progress.killed(death.of)
+            part = later[number * share :][:share]  # in order: who is late does not count
+            producer.send(source, part, partitions=2)
+            death.revive()
         producer.send(source, [last])  # closes all the minutes before it
         producer.flush()
         count = len(sent) + 1
         wait_for("every record is counted", lambda: progress.look() == count, timeout_s=_PATIENCE_S)
-        expected = _by_batch(spark, kafka.bootstrap, source)
+        expected = _by_batch(spark, bootstrap, source)
         # The minutes that the last click closed come with one more batch, without records.
         written = partial(_has_rows, spark, out, len(expected))
         wait_for("every minute is written", written, timeout_s=_PATIENCE_S, every_s=0.3)
     _plot(progress, out / "progress.png")
-    return _compare(spark, kafka.bootstrap, sink, out, expected, count)
+    return _compare(spark, bootstrap, sink, out, expected, count)
 
 
 @contextmanager
@@ -225,7 +253,7 @@ def _plot(progress: Progress, picture: Path) -> None:
         place = ("data", "axes fraction")
         axes.annotate(f"kill -9 {what} ", (at, 0.94), xycoords=place, ha="right")
     axes.set(
-        title="A job, killed, and its broker, killed: records in committed batches",
+        title="A job, killed, and its brokers, killed: records in committed batches",
         xlabel="seconds",
         ylabel="records",
     )
@@ -233,21 +261,31 @@ def _plot(progress: Progress, picture: Path) -> None:
     figure.savefig(picture, dpi=110)
 
 
+def _start(target: str, nodes: int, stack: ExitStack) -> tuple[str, list[Death]]:
+    if nodes == 1:
+        kafka = server(target, _OUT / "server")
+        stack.callback(kafka.stop)
+        kafka.start()
+        return kafka.bootstrap, deaths_of_server(kafka)
+    many = SharedCluster(target, _OUT / "server", nodes, TEST_PROPERTIES)
+    stack.callback(many.stop)
+    many.start()
+    return many.cluster.bootstrap, deaths_of_nodes(many)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--target", choices=TARGETS, default=KAFKAPY, help="which server to kill")
-    target: str = parser.parse_args().target
+    parser.add_argument("--nodes", type=int, default=1, help="how many brokers, each killed")
+    options = parser.parse_args()
     shutil.rmtree(_OUT, ignore_errors=True)
     _OUT.mkdir(parents=True)
-    kafka = server(target, _OUT / "server")
-    kafka.start()
-    try:
-        with spark_session("prove") as spark:
-            proof = prove(spark, kafka, _OUT)
-    finally:
-        kafka.stop()
+    with ExitStack() as stack:
+        bootstrap, deaths = _start(options.target, options.nodes, stack)
+        spark = stack.enter_context(spark_session("prove"))
+        proof = prove(spark, bootstrap, deaths, _OUT)
     proof.check()
     print(f"{proof.records_sent} records sent; {len(proof.batch)} rows of revenue by batch.")
     print(f"Parquet: the same {len(proof.parquet)} rows.")

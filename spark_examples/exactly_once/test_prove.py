@@ -7,8 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from compat_tests.behaviours import covers
-from compat_tests.targets import Server
-from spark_examples.exactly_once.prove import prove
+from compat_tests.shared_cluster import SharedCluster
+from compat_tests.targets import TEST_PROPERTIES, Server
+from spark_examples.exactly_once.prove import deaths_of_nodes, deaths_of_server, prove
 
 
 @covers("spark-exactly-once")
@@ -16,6 +17,22 @@ from spark_examples.exactly_once.prove import prove
 def test_results_equal_a_batch_query_after_job_and_broker_were_killed(
     spark: SparkSession, own_server: Callable[..., Server], tmp_path: Path
 ) -> None:
-    proof = prove(spark, own_server(), tmp_path)
+    kafka = own_server()
+    proof = prove(spark, kafka.bootstrap, deaths_of_server(kafka), tmp_path)
     proof.check()
     assert (tmp_path / "progress.png").read_bytes().startswith(b"\x89PNG")
+
+
+@covers("spark-exactly-once")
+@pytest.mark.timeout(900)
+def test_results_are_equal_after_each_node_of_a_cluster_was_killed(
+    spark: SparkSession, target: str, nodes: int, tmp_path: Path
+) -> None:
+    if nodes == 1:
+        pytest.skip("of a cluster: --nodes 3")
+    kafka = SharedCluster(target, tmp_path / "server", nodes, TEST_PROPERTIES)
+    try:
+        kafka.start()
+        prove(spark, kafka.cluster.bootstrap, deaths_of_nodes(kafka), tmp_path).check()
+    finally:
+        kafka.stop()
