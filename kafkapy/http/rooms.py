@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 
 from kafkapy.http.site import Site
 
-ROOMS: Final = ("kafkapy.http.health", "kafkapy.http.registry.room")
+ROOMS: Final = ("kafkapy.http.health", "kafkapy.http.registry.room", "kafkapy.http.rest.room")
 
 Run = Callable[[Site], Awaitable[None]]
 

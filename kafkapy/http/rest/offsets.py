@@ -1,0 +1,85 @@
+"""Offsets of groups, and groups.
+
+    GET  /api/v1/consumer-groups
+    GET  /api/v1/consumer-groups/{group}/offsets      committed, end and lag of each partition
+    POST /api/v1/consumer-groups/{group}/offsets      commit, in the name of the group
+
+A commit without a member is Kafka's rule: the group has to be empty, or 409.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from kafkapy.core.ids import TopicPartition
+from kafkapy.http.kafka import groups, records
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.kafka.errors import KafkaError
+from kafkapy.http.problems import Problem
+from kafkapy.http.rest.asking import bounded, json_object
+from kafkapy.http.site import Site
+
+MOST_OFFSETS: Final = 10_000
+
+
+class Offsets:
+    """`site`'s pages."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def groups(self, request: Request) -> Response:
+        found = await groups.list_groups(self._site.kafka(request))
+        keys = ("name", "protocol", "state", "type", "coordinator")
+        return JSONResponse({"groups": [{key: getattr(one, key) for key in keys} for one in found]})
+
+    async def committed(self, request: Request) -> Response:
+        kafka, group = self._site.kafka(request), request.path_params["group"]
+        found = await groups.committed(kafka, group)
+        ends = await _ends(kafka, found)
+        rows = []
+        for where, offset in sorted(found.items()):
+            end = ends.get(where)
+            row: dict[str, Any] = {**where._asdict(), "offset": offset, "endOffset": end}
+            row["lag"] = None if end is None else max(end - offset, 0)
+            rows.append(row)
+        return JSONResponse({"group": group, "offsets": rows})
+
+    async def commit(self, request: Request) -> Response:
+        kafka, group = self._site.kafka(request), request.path_params["group"]
+        body = await json_object(request)
+        rows = body.get("offsets")
+        if not isinstance(rows, list) or not 0 < len(rows) <= MOST_OFFSETS:
+            raise Problem(
+                400, "offsets is a list of objects with a topic, a partition and an offset"
+            )
+        wanted = dict(_wanted(row) for row in rows)
+        await groups.commit(kafka, group, wanted)
+        told = [{**where._asdict(), "offset": offset} for where, offset in wanted.items()]
+        return JSONResponse({"group": group, "offsets": told})
+
+
+def _wanted(row: Any) -> tuple[TopicPartition, int]:
+    if not isinstance(row, Mapping) or not isinstance(row.get("topic"), str):
+        raise Problem(400, "an offset has a topic, a partition and an offset")
+    partition = bounded(row.get("partition"), "partition", 0, 2**31 - 1)
+    return TopicPartition(row["topic"], partition), bounded(
+        row.get("offset"), "offset", 0, 2**63 - 1
+    )
+
+
+async def _ends(kafka: Kafka, found: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Of topics that are still there."""
+    by_topic: dict[str, dict[int, int]] = {}
+    for where in found:
+        by_topic.setdefault(where.topic, {})[where.partition] = records.END
+    ends: dict[TopicPartition, int] = {}
+    for topic, wanted in by_topic.items():
+        try:
+            told = await records.list_offsets(kafka, topic, wanted)
+        except KafkaError:
+            continue
+        ends |= {TopicPartition(topic, partition): end for partition, end in told.items()}
+    return ends

@@ -1,0 +1,27 @@
+"""THE table of REST's pages."""
+
+from starlette.routing import BaseRoute, Route
+
+from kafkapy.http.rest.consuming import Consuming
+from kafkapy.http.rest.offsets import Offsets
+from kafkapy.http.rest.producing import Producing
+from kafkapy.http.rest.topics import Topics
+from kafkapy.http.site import Site
+
+_PARTITION = "/api/v1/topics/{topic}/partitions/{partition}"
+_GROUPS = "/api/v1/consumer-groups"
+
+
+def routes(site: Site) -> list[BaseRoute]:
+    topics, producing = Topics(site), Producing(site)
+    consuming, offsets = Consuming(site), Offsets(site)
+    return [
+        Route("/api/v1/topics", topics.list),
+        Route("/api/v1/topics/{topic}", topics.one),
+        Route("/api/v1/topics/{topic}/messages", producing.page, methods=["POST"]),
+        Route(f"{_PARTITION}/messages", consuming.messages),
+        Route(f"{_PARTITION}/stream", consuming.stream),
+        Route(_GROUPS, offsets.groups),
+        Route(f"{_GROUPS}/{{group}}/offsets", offsets.committed, methods=["GET"]),
+        Route(f"{_GROUPS}/{{group}}/offsets", offsets.commit, methods=["POST"]),
+    ]
