@@ -2,17 +2,18 @@
 in the answer, v12 topic ids in the request, v13 a top-level error.
 
 The answer about all topics is encoded once per version and listener and kept until the
-metadata changes: with 10,000 partitions it is the one answer that costs something.
+metadata changes: with 10,000 partitions it is the one answer that costs something. About what a
+leader led that may have died a moment ago the answer waits (metadata/leaders_in_doubt.py).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from kafkapy.broker.metadata.authorized_operations import NOT_ASKED
 from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
 from kafkapy.broker.metadata.topic_names import is_legal_topic_name
-from kafkapy.broker.requests.request import Answer, Call, Encoded
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Later, Resolved
 from kafkapy.broker.requests.translations import optional
 from kafkapy.broker.security.authorizer.asking import (
     allows,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
 
+    from kafkapy.broker.metadata.leaders_in_doubt import LeadersInDoubt
     from kafkapy.broker.requests.needs import (
         CreatesTopics,
         HasAuthorizer,
@@ -44,8 +46,49 @@ if TYPE_CHECKING:
         @property
         def encoded_metadata(self) -> dict[tuple[int, str], bytes]: ...
 
+        @property
+        def leaders_in_doubt(self) -> LeadersInDoubt: ...
+
 
 def handle(node: "Needs", call: "Call[MetadataRequest]") -> Answer:
+    if not node.leaders_in_doubt or not _is_in_doubt(node, call):
+        return _answer(node, call)
+    answer = Later()
+
+    def look_again() -> None:
+        if _is_in_doubt(node, call):
+            node.leaders_in_doubt.wait(look_again)
+        else:
+            answer.resolve(_answer(node, call))
+
+    node.leaders_in_doubt.wait(look_again)
+    return answer
+
+
+def _is_in_doubt(node: "Needs", call: "Call[MetadataRequest]") -> bool:
+    """Whether something that is asked about is led by one of those."""
+    doubts = node.leaders_in_doubt
+    return bool(doubts) and any(
+        partition.leader in doubts
+        for topic in _asked_about(node, call)
+        for partition in topic.partitions.values()
+    )
+
+
+def _asked_about(node: "Needs", call: "Call[MetadataRequest]") -> "Iterator[TopicState]":
+    image, asked = node.image, call.body.topics
+    if asked is None or (call.version == 0 and not asked):
+        yield from image.topics_by_name.values()
+        return
+    for one in asked:
+        found = image.topics_by_name.get(one.name) if one.name is not None else None
+        if found is None and (topic_id := optional(one, "topic_id", None)) is not None:
+            found = image.topics_by_id.get(topic_id)
+        if found is not None:
+            yield found
+
+
+def _answer(node: "Needs", call: "Call[MetadataRequest]") -> Resolved:
     body = call.body
     # v0 has no null: an empty list asks for all topics there.
     asked = body.topics or ()

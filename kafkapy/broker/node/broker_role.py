@@ -19,6 +19,7 @@ from kafkapy.broker.fetch.sessions import FetchSessions
 from kafkapy.broker.groups.wiring import GroupWiring
 from kafkapy.broker.metadata.auto_topics import AutoTopics
 from kafkapy.broker.metadata.awaited_topics import AwaitedTopics
+from kafkapy.broker.metadata.leaders_in_doubt import LeadersInDoubt
 from kafkapy.broker.node.base import NodeBase, Role
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import Lifecycle
@@ -82,6 +83,7 @@ class BrokerRole(Role):
         )
         # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
         self.encoded_metadata: dict[tuple[int, str], bytes] = {}
+        self.leaders_in_doubt = LeadersInDoubt(self.clock)
         failed = base.identity.failed
         # Of those for partitions that can be read; the metadata log's may be another one.
         self._log_dir_ids = {
@@ -114,6 +116,7 @@ class BrokerRole(Role):
             image=lambda: self.image,
             partitions=lambda: self.partitions,
             hurry=self.replica_sessions.hurry,
+            in_doubt=self.leaders_in_doubt,
             disk_failed=self.directory_failed,
         )
         self.partitions = Partitions(
@@ -296,6 +299,7 @@ class BrokerRole(Role):
                 self.partitions.follow(delta)
                 self._replication.brokers_changed(delta.brokers)
             self.awaited_topics.look()
+            self.leaders_in_doubt.look()
         self._look_whether_caught_up()
 
     def _settings_changed(self, _: frozenset[str]) -> None:

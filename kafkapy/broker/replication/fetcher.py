@@ -23,7 +23,7 @@ from uuid import UUID
 
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.peers.connection import PeerConnection
-from kafkapy.broker.peers.failures import CallFailed
+from kafkapy.broker.peers.failures import CallFailed, Why
 from kafkapy.broker.replication.lost_touch import LostTouch
 from kafkapy.broker.replication.messages import FETCH_VERSIONS, Limits, fetch_body, read_answer
 from kafkapy.broker.replication.throttle import ReplicationThrottle
@@ -78,6 +78,12 @@ class Follower(Protocol):
 
     def disk_failed(self, failed: DiskFailed) -> None: ...
 
+    def leader_hung_up(self, leader_id: int) -> None:
+        """The connection to it ended, and its process perhaps with it."""
+
+    def leader_answers(self, leader_id: int) -> None:
+        """Again, after it hung up."""
+
 
 class ReplicaFetcher:
     """`connection` gives the way to the leader, anew after its address changed."""
@@ -99,6 +105,7 @@ class ReplicaFetcher:
         self._told: dict[Key, ReplicaRow] = {}  # what the leader's session knows
         self._has_no_session = False  # the leader had no room for one
         self._is_asking = False
+        self._has_hung_up = False
         self._is_closed = False
         self._timer: Timer | None = None
 
@@ -207,8 +214,15 @@ class ReplicaFetcher:
             return
         if isinstance(answer, CallFailed):
             self._session = (self._session[0], 0)
+            if answer.why is Why.BROKEN:
+                self._has_hung_up = True
+                self._node.leader_hung_up(self.leader_id)
             self._fetch_soon(_RETRY_MS)
-        elif answer.error_code:
+            return
+        if self._has_hung_up:
+            self._has_hung_up = False
+            self._node.leader_answers(self.leader_id)
+        if answer.error_code:
             self._refused(ErrorCode(answer.error_code))
         else:
             self._continue_session(answer)

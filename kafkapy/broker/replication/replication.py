@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kafkapy.broker.controller.controller_link import ControllerLink
+from kafkapy.broker.metadata.leaders_in_doubt import LeadersInDoubt
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.peers.broker_connections import BrokerConnections
 from kafkapy.broker.replication.fetcher import ReplicaFetcher
@@ -58,6 +59,7 @@ class Replication:
         image: Callable[[], MetadataImage],
         partitions: Callable[[], Iterable[Partition]],
         hurry: Callable[[set[int]], None],
+        in_doubt: LeadersInDoubt,
         disk_failed: Callable[[DiskFailed], None],
     ) -> None:
         self.node_id = node_id
@@ -69,6 +71,8 @@ class Replication:
         self._image = image
         self._partitions = partitions
         self._disk_failed = disk_failed
+        self.leader_hung_up = in_doubt.hung_up
+        self.leader_answers = in_doubt.answers
         self.throttle = ReplicationThrottle(
             node_id,
             clock,

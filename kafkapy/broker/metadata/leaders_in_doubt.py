@@ -1,0 +1,66 @@
+"""Leaders that have just hung up: they may be dead, and then others lead in a moment.
+
+    the connection to a leader ends --> in doubt --+--> its fetches are answered again
+                                                   +--> a quarter of a second is over
+    who asks who leads what it led: waits until nobody of those in doubt leads it any more, or
+    none is in doubt
+
+A client whose connection broke asks at once who leads now, a few milliseconds before the dead
+broker is fenced (controller/dead_brokers.py), and acts on the answer until it asks again, as
+librdkafka does after a whole second. So that answer waits. Answers to one connection keep their
+order, and those about partitions that are well wait behind it: hence so short.
+"""
+
+from typing import Final
+
+from kafkapy.core.seams import Callback, Clock, Timer
+from kafkapy.core.time import later
+
+# A death is noticed and told within a tenth of that; when the active controller dies with it, an
+# election among the others comes first.
+DOUBT_MS: Final = 250
+
+
+class LeadersInDoubt:
+    """Of one broker. Empty nearly always."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._timers: dict[int, Timer] = {}
+        # Nobody is in doubt for long, or twice without having been heard between.
+        self._silent: set[int] = set()
+        self._waiting: list[Callback] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._timers)
+
+    def __contains__(self, broker_id: int) -> bool:
+        return broker_id in self._timers
+
+    def hung_up(self, broker_id: int) -> None:
+        """The connection over which its records came ended."""
+        if broker_id not in self._silent:
+            self._silent.add(broker_id)
+            until = later(self._clock.now(), DOUBT_MS)
+            self._timers[broker_id] = self._clock.call_at(until, lambda: self._settle(broker_id))
+
+    def answers(self, broker_id: int) -> None:
+        """It lives."""
+        self._silent.discard(broker_id)
+        self._settle(broker_id)
+
+    def wait(self, then: Callback) -> None:
+        """`then` when there may be something new to say; it may wait again."""
+        self._waiting.append(then)
+
+    def look(self) -> None:
+        """The metadata changed."""
+        waiting, self._waiting = self._waiting, []
+        for then in waiting:
+            then()
+
+    def _settle(self, broker_id: int) -> None:
+        timer = self._timers.pop(broker_id, None)
+        if timer is not None:
+            timer.cancel()
+            self.look()
