@@ -1,7 +1,7 @@
 """Leaders that have just hung up: they may be dead, and then others lead in a moment.
 
     the connection to a leader ends --> in doubt --+--> its fetches are answered again
-                                                   +--> a quarter of a second is over
+                                                   +--> half a second is over
     who asks who leads what it led: waits until nobody of those in doubt leads it any more, or
     none is in doubt
 
@@ -16,9 +16,9 @@ from typing import Final
 from kafkapy.core.seams import Callback, Clock, Timer
 from kafkapy.core.time import later
 
-# A death is noticed and told within a tenth of that; when the active controller dies with it, an
-# election among the others comes first.
-DOUBT_MS: Final = 250
+# A death is noticed and told within a tenth of that. If it is the active controller's an election
+# comes first, which takes a tenth of a second among machines that are not busy.
+DOUBT_MS: Final = 500
 
 
 class LeadersInDoubt:
