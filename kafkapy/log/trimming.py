@@ -37,6 +37,8 @@ class Trimming:
         """Forget everything from `offset` on; all of a batch that holds it."""
         storage, segments = self._storage, self._storage.segments
         if offset >= self._offsets.log_end:
+            # Who led and wrote nothing has an epoch that begins here, and its leader has not.
+            self._history.epochs.truncate_from_end(self._offsets.log_end)
             return
         if offset < segments.first.base_offset:
             self.truncate_fully_and_start_at(offset)

@@ -92,6 +92,15 @@ class Kit:
             host.disk.make_directory(path)
         self.world.format(host)
 
+    def lead(self, replicas: Sequence[int]) -> None:
+        """In this order from now on, and the first one leads."""
+        partition = {"partition_index": 0, "replicas": list(replicas)}
+        body = {"topics": [{"name": "t", "partitions": [partition]}], "timeout": 10_000}
+        self.client.ask(1, ApiKey.ALTER_PARTITION_REASSIGNMENTS, body)
+        preferred = {"election_type": 0, "topic_partitions": None, "timeout": 10_000}
+        self.client.ask(1, ApiKey.ELECT_LEADERS, preferred)
+        self.wait(lambda: self.leader().node_id == replicas[0])
+
     def produce(self, value: bytes, acks: int = ALL) -> bool:
         """Once, to whoever leads now."""
         records = build_batch([NewRecord(value=value, timestamp=self.world.clock.now())])

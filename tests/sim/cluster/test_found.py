@@ -35,10 +35,12 @@ def test_a_follower_whose_epochs_cannot_be_read_loses_the_directory_and_no_more(
     kit = Kit(2)
     assert kit.produce(b"before")
     follower = kit.follower()
-    follower.kill()
+    stopped: list[bool] = []
+    follower.stop(lambda: stopped.append(True))  # cleanly: then nobody reads them at the start
+    kit.wait(lambda: bool(stopped))
     kit.produce_until_acknowledged(b"without it")
+    follower.disk.fail("read", in_path="t-0/leader-epoch-checkpoint")
     follower.start()
-    follower.disk.fail("read", in_path="leader-epoch-checkpoint")
     kit.wait(lambda: bool(follower.journal.said("log directory offline")))
     kit.produce_until_acknowledged(b"after")
 
@@ -47,11 +49,25 @@ def test_a_node_that_loses_its_last_directory_while_it_makes_partitions_ends() -
     """Seed 9: the partitions that were still to be made had nowhere to go, and said so aloud."""
     kit = Kit(3)
     victim = kit.world.hosts[3]
-    for path in ("/data/a", "/data/b"):
-        victim.disk.fail("create", in_path=path)
-    for number in range(3):
-        kit.create(f"more-{number}")
+    victim.disk.fail("create", in_path="/data/b")
+    kit.create("one")
+    kit.wait(lambda: victim.has_lost_a_directory)
+    victim.disk.fail("create", in_path="/data/a")
+    kit.create("two", partitions=2)  # in one go; the second has nowhere to go
     kit.wait(lambda: not victim.is_alive)
+
+
+def test_who_led_and_wrote_nothing_forgets_its_epoch_when_it_follows() -> None:
+    """Leaders that move all the time: the follower told its leader of an epoch that this one did
+    not know, cut nothing, had nothing new to tell, and was out of sync for ever."""
+    kit = Kit(5)
+    assert kit.produce(b"before")
+    first, then = kit.leader(), kit.follower()
+    order = [then.node_id, first.node_id, 6 - then.node_id - first.node_id]
+    for replicas in (order, [order[1], order[0], order[2]]):
+        kit.lead(replicas)
+    kit.produce_until_acknowledged(b"after")
+    kit.check()
 
 
 def test_a_paused_process_finds_no_timer_that_it_has_cancelled() -> None:

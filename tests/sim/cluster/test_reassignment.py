@@ -107,6 +107,21 @@ def test_a_partition_moves_under_writes_and_its_old_files_go() -> None:
     assert [kit.files(node_id) for node_id in (1, 2)] == [[], []]
 
 
+def test_a_leader_that_hears_of_new_replicas_after_them_counts_them_all_the_same() -> None:
+    """Nothing is written, so that they tell it once how far they are: too early."""
+    kit = Moving(5)
+    leader = kit.leader()
+    kit.world.network.cut_both(leader.name, "n5")
+    partition = {"partition_index": 0, "replicas": [3, 4]}
+    body = {"topics": [{"name": "t", "partitions": [partition]}], "timeout": 10_000}
+    kit.client.ask(3, ApiKey.ALTER_PARTITION_REASSIGNMENTS, body)
+    kit.world.run(100)
+    assert kit.partition(leader).replicas == (1, 2)
+    assert kit.partition(kit.world.hosts[3]) is not None
+    kit.world.network.heal()
+    kit.wait(kit.has_moved)
+
+
 @pytest.mark.parametrize("side", ["leader", "follower"])
 def test_a_throttled_move_takes_its_time_and_goes_on_once_it_is_not(side: str) -> None:
     """100 KB to each of two, of which one side lets 10 KB a second pass."""
