@@ -19,29 +19,25 @@ from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from kafkapy.broker.node.node import Node
-from kafkapy.broker.requests.request import Answer, Call, Peer
-from kafkapy.core.network import Network
-from kafkapy.core.time import Instant
+from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.kraft.storage.adoption import make_directory
-from kafkapy.kraft.storage.format import format_directories
 from kafkapy.kraft.uuids import new_uuid, uuid_to_text
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.server.disk import RealDisk
 from kafkapy.server.free_ports import free_ports
 from kafkapy.server.rng import SystemRng
 from kafkapy.testing.asking import check
-from kafkapy.testing.broker import Broker
-from kafkapy.testing.links import CutNetwork, Links
-from kafkapy.testing.shell import Gate, Next, TestShell
+from kafkapy.testing.cluster_node import ClusterNode
+from kafkapy.testing.faults import Faults
+from kafkapy.testing.links import Links
 
 T = TypeVar("T")
 Self = TypeVar("Self", bound="Cluster")
 
 _HOST: Final = "127.0.0.1"
-_NODES: Final = "kafkapy"  # what they call their software in ApiVersions
 _LOOK_SECONDS: Final = 0.003
 _MOST_VOTERS: Final = 3
+_TIMEOUT_MS: Final = 30_000
+_PREFERRED: Final = 0
 # Nobody is far away, and who waits for a dead node waits in a test.
 _QUICK: Final = {
     "controller.quorum.election.timeout.ms": "100",
@@ -54,75 +50,10 @@ _QUICK: Final = {
 }
 
 
-class ClusterNode(Broker):
-    """One of them; made by its `Cluster`."""
-
-    def __init__(
-        self,
-        node_id: int,
-        links: Links,
-        settings: Mapping[str, str],
-        directory: Path | None,
-        port: int,
-    ) -> None:
-        super().__init__(settings, directory=directory, port=port)
-        self.node_id = node_id
-        self.is_paused = False
-        self._links = links
-        self._network: CutNetwork | None = None
-        self._gate = _of_clients(self._gate)
-        self._around = self._cuttable
-
-    def format(self, cluster_id: str) -> None:
-        disk = self._memory if self._memory is not None else RealDisk()
-        make_directory(disk, self._directory)
-        format_directories(
-            disk,
-            SystemRng(),
-            Instant(time.time_ns() // 1_000_000),
-            [self._directory],
-            cluster_id=cluster_id,
-            node_id=self.node_id,
-            ignore_formatted=True,
-        )
-
-    def pause(self) -> None:
-        """As SIGSTOP: its connections stay, nothing is answered, until `resume`."""
-        self._running().pause()
-        self.is_paused = True
-
-    def resume(self) -> None:
-        self.is_paused = False
-        self._running().resume()
-
-    def look(self) -> None:
-        """The links have changed."""
-        if self.is_running:
-            self._running().run_soon(self._look)
-
-    def on_node(self, read: Callable[[Node], T]) -> T:
-        def answer(node: Node, done: Callable[[T], None]) -> None:
-            done(read(node))
-
-        return self._running().ask(answer)
-
-    def _look(self) -> None:
-        if self._network is not None:
-            self._network.look()
-
-    def _cuttable(self, network: Network) -> Network:
-        self._network = CutNetwork(self._links, self.node_id, network)
-        return self._network
-
-    def _end(self, *, kill: bool) -> None:
-        if self.is_paused:
-            self.resume()
-        super()._end(kill=kill)
-
-
 class Cluster:
     """`nodes` brokers, the first three of which are controllers too. Files are in memory, or
-    in `directory`, which stays. `settings` are Kafka's, for all of them; `racks` of each."""
+    in `directory`, which stays. `settings` are Kafka's, for all of them; `racks` of each.
+    `faults` meet clients' requests to any node; those of a node, those to it."""
 
     def __init__(
         self,
@@ -134,6 +65,7 @@ class Cluster:
     ) -> None:
         if nodes < 1:
             raise ValueError(f"a cluster of {nodes} nodes")
+        self.faults = Faults()
         self._directory = None if directory is None else Path(directory)
         ports = free_ports(2 * nodes)
         ids = range(1, nodes + 1)
@@ -160,8 +92,8 @@ class Cluster:
     ) -> None:
         self.close()
         if error is None:
-            for node in self.nodes.values():
-                node.faults.check()
+            for faults in (self.faults, *(node.faults for node in self.nodes.values())):
+                faults.check()
 
     # --- life and death ---
 
@@ -205,7 +137,12 @@ class Cluster:
 
     def cut(self, one: int, other: int) -> None:
         """Neither of the two hears the other any more; clients still reach both."""
-        self._links.cut(self.node(one).node_id, self.node(other).node_id)
+        self.cut_one_way(one, other)
+        self.cut_one_way(other, one)
+
+    def cut_one_way(self, source: int, target: int) -> None:
+        """Nothing from `source` reaches `target` any more; what `target` says still arrives."""
+        self._links.cut(self.node(source).node_id, self.node(target).node_id)
 
     def isolate(self, node_id: int) -> None:
         """Cut it off from all others."""
@@ -218,6 +155,37 @@ class Cluster:
         self._links.heal()
         for node in self.nodes.values():
             node.look()
+
+    def move_leader(self, topic: str, partition: int = 0, *, to: int) -> None:
+        """As whoever balances a cluster does: `to` is the partition's preferred leader from now
+        on, and leads it when this returns. It must be one of its replicas, and in sync."""
+        if to not in self.in_sync(topic, partition):
+            raise ValueError(f"node {to} is not in sync: {self.in_sync(topic, partition)} are")
+        state = self._image(lambda image: image.topics_by_name[topic].partitions[partition])
+        replicas = [to, *(one for one in state.replicas if one != to)]
+        row = {"partition_index": partition, "replicas": replicas}
+        moved = self._ask(
+            ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+            0,
+            {"topics": [{"name": topic, "partitions": [row]}], "timeout": _TIMEOUT_MS},
+        )
+        one = moved.responses[0].partitions[0]
+        check(one.error_code, f"{topic}-{partition} to node {to}", one.error_message)
+        elected = self._ask(
+            ApiKey.ELECT_LEADERS,
+            2,
+            {
+                "election_type": _PREFERRED,
+                "topic_partitions": [{"topic": topic, "partitions": [partition]}],
+                "timeout": _TIMEOUT_MS,
+            },
+        )
+        for found in elected.replica_election_results:
+            for one in found.partition_result:
+                if one.error_code != ErrorCode.ELECTION_NOT_NEEDED:
+                    check(one.error_code, f"{topic}-{partition} to node {to}", one.error_message)
+        leads = f"node {to} leads {topic}-{partition}"
+        self.wait_for(lambda: self._is_led_by(to, topic, partition), leads)
 
     # --- what it is ---
 
@@ -271,7 +239,9 @@ class Cluster:
             "configs": [{"name": name, "value": one} for name, one in (config or {}).items()],
         }
         row = self._ask(
-            ApiKey.CREATE_TOPICS, 7, {"topics": [asked], "timeout": 30_000, "validate_only": False}
+            ApiKey.CREATE_TOPICS,
+            7,
+            {"topics": [asked], "timeout": _TIMEOUT_MS, "validate_only": False},
         ).topics[0]
         check(row.error_code, f"topic {topic}", row.error_message)
         self.wait_for(lambda: self._is_led_everywhere(topic), f"topic {topic} is led")
@@ -300,6 +270,15 @@ class Cluster:
             return found is not None and all(one.leader >= 0 for one in found.partitions.values())
 
         return all(node.on_node(is_led) for node in self._answering())
+
+    def _is_led_by(self, node_id: int, topic: str, partition: int) -> bool:
+        """Whoever is asked says so."""
+
+        def says_so(node: Node) -> bool:
+            found = node.image.topics_by_name.get(topic)
+            return found is not None and found.partitions[partition].leader == node_id
+
+        return all(node.on_node(says_so) for node in self._answering())
 
     def _answering(self) -> list[ClusterNode]:
         return [one for one in self.nodes.values() if one.is_running and not one.is_paused]
@@ -336,6 +315,7 @@ class Cluster:
             },
             None if self._directory is None else self._directory / f"node-{node_id}",
             self._ports[node_id],
+            self.faults,
         )
 
 
@@ -351,20 +331,6 @@ def _is_whole(running: set[int], image: MetadataImage) -> bool:
     return running <= active and all(
         one.leader >= 0 and running & set(one.replicas) <= set(one.isr) for one in partitions
     )
-
-
-def _of_clients(gate: Gate) -> Gate:
-    """What nodes ask one another is neither written down nor hit by faults."""
-
-    def passed(
-        shell: TestShell, request: memoryview, peer: Peer, serve: Next
-    ) -> tuple[Call[Any], Answer]:
-        is_node = peer.is_controller_listener or peer.software_name == _NODES
-        if is_node or (request[1] == ApiKey.API_VERSIONS and _NODES.encode() in bytes(request)):
-            return serve(request, peer)
-        return gate(shell, request, peer, serve)
-
-    return passed
 
 
 def _rack(node_id: int, racks: Mapping[int, str]) -> dict[str, str]:

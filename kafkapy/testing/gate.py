@@ -6,7 +6,7 @@ request -> known to the release we pass for? -> describe -> a fault?
                                                              | answer late | half | hold
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -30,9 +30,11 @@ from kafkapy.testing.shell import Next, TestShell
 
 
 class Gatekeeper:
-    """One a broker, for all its restarts."""
+    """One a broker, for all its restarts. `faults`: the first that has one for a request."""
 
-    def __init__(self, faults: Faults, requests: Requests, release: Release | None) -> None:
+    def __init__(
+        self, faults: Sequence[Faults], requests: Requests, release: Release | None
+    ) -> None:
         self._faults = faults
         self._requests = requests
         self._release = release
@@ -51,7 +53,8 @@ class Gatekeeper:
             return serve(request, peer)
         body = decode_request(header.api_key, header.api_version, request[body_at:])
         seen = self._requests.describe(shell.node, api.key, header, body, peer)
-        fault = self._faults.find(seen)
+        found = (one.find(seen) for one in self._faults)
+        fault = next((one for one in found if one is not None), None)
         if fault is None:
             self._requests.seen.append(seen)
             call, answer = serve(request, peer)

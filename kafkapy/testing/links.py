@@ -5,7 +5,8 @@
 Every connection between two nodes is made by one of them, and both directions of it pass that
 one's CutNetwork: in a cut, what is sent is kept, what arrives is kept, and who connects waits,
 as packets would be sent again until the cable is back. `heal` lets it all through, in order.
-Clients are not nodes: they reach everybody.
+Each direction has a cut of its own, and who connects needs both. Clients are not nodes: they reach
+everybody.
 """
 
 from collections import deque
@@ -22,16 +23,17 @@ class Links:
 
     def __init__(self, node_of_port: dict[int, int]) -> None:
         self._node_of_port = node_of_port
-        self._cuts: frozenset[frozenset[int]] = frozenset()
+        self._cuts: frozenset[tuple[int, int]] = frozenset()
 
     def node_at(self, address: Address) -> int | None:
         return self._node_of_port.get(address.port)
 
-    def is_cut(self, one: int, other: int) -> bool:
-        return frozenset((one, other)) in self._cuts
+    def is_cut(self, source: int, target: int) -> bool:
+        return (source, target) in self._cuts
 
-    def cut(self, one: int, other: int) -> None:
-        self._cuts |= {frozenset((one, other))}
+    def cut(self, source: int, target: int) -> None:
+        """One way."""
+        self._cuts |= {(source, target)}
 
     def heal(self) -> None:
         self._cuts = frozenset()
@@ -51,8 +53,12 @@ class CutNetwork:
         connect = partial(self._network.connect, address, listener)
         if to is None:
             return connect(owner)
-        is_cut = partial(self._links.is_cut, self._node_id, to)
-        channel = CutChannel(owner, is_cut, self._channels.discard)
+        channel = CutChannel(
+            owner,
+            _Path(partial(self._links.is_cut, self._node_id, to)),
+            _Path(partial(self._links.is_cut, to, self._node_id)),
+            self._channels.discard,
+        )
         self._channels.add(channel)
         channel.begin(connect)
         return channel
@@ -62,44 +68,64 @@ class CutNetwork:
             channel.let_through()
 
 
-class CutChannel:
-    """Between a node and its channel, in both directions."""
+class _Path:
+    """One direction: open, or what waits for it in order."""
 
-    def __init__(
-        self,
-        owner: ChannelOwner,
-        is_cut: Callable[[], bool],
-        forget: "Callable[[CutChannel], None]",
-    ) -> None:
-        self._owner = owner
+    def __init__(self, is_cut: Callable[[], bool]) -> None:
         self._is_cut = is_cut
-        self._forget = forget
-        self._channel: Channel | None = None
-        self._is_open = True
-        self._is_up = False
         self._held: deque[Callback] = deque()
 
-    def begin(self, connect: Callable[[ChannelOwner], Channel]) -> None:
-        def now() -> None:
-            self._channel = connect(self)
+    @property
+    def is_open(self) -> bool:
+        return not self._held and not self._is_cut()
 
-        self._pass(now)
+    def take(self, then: Callback) -> None:
+        if self.is_open:
+            then()
+        else:
+            self._held.append(then)
 
     def let_through(self) -> None:
         while self._held and not self._is_cut():
             self._held.popleft()()
 
-    def _pass(self, then: Callback) -> None:
-        if self._held or self._is_cut():
-            self._held.append(then)
-        else:
-            then()
+    def clear(self) -> None:
+        self._held.clear()
+
+
+class CutChannel:
+    """Between a node and its channel: `there` is the way to the other node, `back` from it."""
+
+    def __init__(
+        self,
+        owner: ChannelOwner,
+        there: _Path,
+        back: _Path,
+        forget: "Callable[[CutChannel], None]",
+    ) -> None:
+        self._owner = owner
+        self._there = there
+        self._back = back
+        self._forget = forget
+        self._channel: Channel | None = None
+        self._is_open = True
+        self._is_up = False
+
+    def begin(self, connect: Callable[[ChannelOwner], Channel]) -> None:
+        def now() -> None:
+            self._channel = connect(self)
+
+        self._there.take(lambda: self._back.take(now))
+
+    def let_through(self) -> None:
+        self._there.let_through()
+        self._back.let_through()
 
     # The node's side.
 
     def send(self, parts: Sequence[Bytes]) -> None:
         whole = b"".join(parts)
-        self._pass(lambda: self._send(whole))
+        self._there.take(lambda: self._send(whole))
 
     def _send(self, whole: bytes) -> None:
         if self._is_up and self._channel is not None:
@@ -107,7 +133,8 @@ class CutChannel:
 
     def close(self) -> None:
         self._is_open = self._is_up = False
-        self._held.clear()
+        self._there.clear()
+        self._back.clear()
         self._forget(self)
         if self._channel is not None:
             self._channel.close()
@@ -116,18 +143,18 @@ class CutChannel:
 
     def on_up(self) -> None:
         self._is_up = True
-        self._pass(self._owner.on_up)
+        self._back.take(self._owner.on_up)
 
     def on_frame(self, frame: memoryview) -> None:
-        if self._held or self._is_cut():
-            kept = memoryview(bytes(frame))
-            self._held.append(lambda: self._owner.on_frame(kept))
-        else:
+        if self._back.is_open:
             self._owner.on_frame(frame)
+        else:
+            kept = memoryview(bytes(frame))
+            self._back.take(lambda: self._owner.on_frame(kept))
 
     def on_down(self, why: Down, reason: str) -> None:
         self._is_up = False
-        self._pass(lambda: self._down(why, reason))
+        self._back.take(lambda: self._down(why, reason))
 
     def _down(self, why: Down, reason: str) -> None:
         if self._is_open:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kafkapy.testing.async_broker import AsyncBroker
     from kafkapy.testing.broker import Broker
     from kafkapy.testing.cluster import Cluster
+    from kafkapy.testing.faults import Faults
     from kafkapy.testing.secured import SecuredBroker
 
 _MARK = "kafka"
@@ -55,7 +56,7 @@ def kafka(request: pytest.FixtureRequest, kafka_settings: dict[str, str]) -> "It
         yield broker
     finally:
         broker.close()
-    _check_faults(broker, request.node)
+    _check_faults(broker.faults, request.node)
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def kafka_secured(
         yield broker
     finally:
         broker.close()
-    _check_faults(broker, request.node)
+    _check_faults(broker.faults, request.node)
 
 
 @pytest.fixture
@@ -108,8 +109,8 @@ def kafka_cluster(
         yield cluster
     finally:
         cluster.close()
-    for node in cluster.nodes.values():
-        _check_faults(node, request.node)
+    for faults in (cluster.faults, *(one.faults for one in cluster.nodes.values())):
+        _check_faults(faults, request.node)
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +127,7 @@ def _kafka_faults_of_one_test(
 ) -> Iterator[None]:
     yield
     try:
-        _check_faults(_kafka_of_the_session, request.node)
+        _check_faults(_kafka_of_the_session.faults, request.node)
     finally:
         _kafka_of_the_session.faults.clear()
 
@@ -163,7 +164,7 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
     return asked
 
 
-def _check_faults(broker: "Broker", item: pytest.Item) -> None:
+def _check_faults(faults: "Faults", item: pytest.Item) -> None:
     # A test that failed may not have come to the request it meant: its own failure says more.
     if not item.stash.get(_FAILED, False):
-        broker.faults.check()
+        faults.check()

@@ -81,7 +81,7 @@ class Running:
         self.disk = DiskSpace(self._memory)
         self._requests = Requests()
         self._around: Around | None = None
-        self._gate: Gate = Gatekeeper(self.faults, self._requests, release)
+        self._gate: Gate = Gatekeeper((self.faults,), self._requests, release)
         self._heard = Heard()
         self._thread: BrokerThread | None = None
         self._abandon: weakref.finalize[..., Any] | None = None

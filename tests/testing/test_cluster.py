@@ -89,6 +89,51 @@ def test_a_cut_between_two_keeps_both_from_each_other_alone(kafka: Cluster) -> N
     assert len(kafka.node(other).records("t")) == 10
 
 
+def test_a_cut_one_way_leaves_the_other(kafka: Cluster) -> None:
+    """The follower's fetches do not arrive, the leader's answers would."""
+    one, other = sorted({1, 2, 3} - {kafka.controller})
+    kafka.create_topic("t", assignment={0: [one, other]}, config={"min.insync.replicas": "1"})
+    kafka.create_topic("back", assignment={0: [other, one]}, config={"min.insync.replicas": "1"})
+    kafka.cut_one_way(other, one)
+    produce(kafka, "t", range(10))
+    assert kafka.in_sync("t") == {one}
+    # A fetch is a question and an answer: the other way round it is the answer that is lost.
+    produce(kafka, "back", range(10))
+    assert kafka.in_sync("back") == {other}
+    kafka.heal()
+    kafka.wait_until_whole()
+    assert len(kafka.node(other).records("t")) == 10
+
+
+def test_a_leader_moves_and_its_producer_follows(kafka: Cluster) -> None:
+    kafka.create_topic("t", assignment={0: [1, 2, 3]})
+    kafka.wait_until_whole()
+    for leader in (3, 2, 1, 1):
+        kafka.move_leader("t", to=leader)
+        assert kafka.leader("t") == leader
+        produce(kafka, "t", range(5))
+    assert len(kafka.node(1).records("t")) == 20
+
+
+def test_a_leader_moves_to_a_replica_in_sync_only(kafka: Cluster) -> None:
+    kafka.create_topic("t", assignment={0: [1, 2]})
+    with pytest.raises(ValueError, match="node 3 is not in sync"):
+        kafka.move_leader("t", to=3)
+
+
+def test_faults_of_the_cluster_meet_requests_to_any_node(kafka: Cluster) -> None:
+    kafka.create_topic("t", assignment={0: [1, 2, 3]})
+    kafka.wait_until_whole()
+    lost = kafka.faults.on("Produce", topic="t").lose_answer().times(2)
+    produce(kafka, "t", range(1))
+    assert lost.fired == 2
+    kafka.move_leader("t", to=2)
+    refused = kafka.faults.on("Produce", topic="t").error("NOT_ENOUGH_REPLICAS").once()
+    produce(kafka, "t", range(1, 2))
+    assert refused.fired == 1
+    assert [int(one.value or b"") for one in kafka.node(2).records("t")] == [0, 1]
+
+
 def test_a_restart_of_each_node_is_not_noticed_by_a_producer(kafka: Cluster) -> None:
     kafka.create_topic("t", partitions=1)
     for number in kafka.nodes:
