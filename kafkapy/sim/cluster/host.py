@@ -22,6 +22,7 @@ from typing import Final, cast
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.node.base import Fatal
+from kafkapy.broker.node.identity import CannotStart
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.request import Peer
 from kafkapy.core.errors import DiskFailed
@@ -159,7 +160,7 @@ class Host:
                 turn=turn,
                 host=self.name,
             )
-        except DiskFailed as failed:
+        except (CannotStart, DiskFailed) as failed:
             self._gave_up(failed)
             return
         self.node = node

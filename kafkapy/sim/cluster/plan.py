@@ -17,6 +17,7 @@ _TROUBLE_PERCENT: Final = 45
 _CLIENTS_PERCENT: Final = 70
 _ONE_REPLICA_PERCENT: Final = 15
 _FLUSHES_PERCENT: Final = 50
+_DYNAMIC_VOTERS_PERCENT: Final = 50
 
 _SETTINGS: Final = {
     "min.insync.replicas": "2",
@@ -49,6 +50,8 @@ class Plan:
     replication_factor: int = 3
     # Whatever is acknowledged is on the disk of everybody who has it.
     flushes: bool = True
+    # The metadata log says who votes, not the configuration (KIP-853).
+    has_dynamic_voters: bool = False
     more_settings: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -74,7 +77,8 @@ class Plan:
         kinds = {"broker,controller": "both", "broker": "broker", "controller": "controller"}
         return (
             f"{' '.join(kinds[role] for role in self.roles)}; {self.seconds} s; "
-            f"{self.replication_factor} replicas{', flushed' if self.flushes else ''}; "
+            f"{self.replication_factor} replicas{', flushed' if self.flushes else ''}"
+            f"{', dynamic voters' if self.has_dynamic_voters else ''}; "
             f"troubles: {' '.join(self.troubles) or 'none'}; "
             f"clients: {' '.join(self.clients) or 'none'}"
         )
@@ -101,6 +105,7 @@ def draw_plan(
         copies,
         # With one replica there is nobody else who has it.
         copies == 1 or rng.fork("flushes").chance(_FLUSHES_PERCENT),
+        rng.fork("voters").chance(_DYNAMIC_VOTERS_PERCENT),
     )
 
 

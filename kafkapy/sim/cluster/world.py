@@ -58,6 +58,8 @@ class ClusterWorld:
         self._bootstrap = tuple(bootstrap)
         self._roles = dict(enumerate(roles, 1))
         self._settings = {**SETTINGS, **(settings or {})}
+        # Whether the log says who votes (`dynamic_world.py`), or the configuration.
+        self.has_dynamic_voters = False
         self.hosts = {node_id: self._host(node_id) for node_id in self._roles}
         self._cluster_id = uuid_to_text(new_uuid(self.rng.fork("cluster id")))
         for host in self.hosts.values():

@@ -17,9 +17,11 @@ from kafkapy.broker.node.node import Node
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.sim.cluster.clients.every import KINDS, READ, Clients
+from kafkapy.sim.cluster.dynamic_world import DynamicWorld
 from kafkapy.sim.cluster.host import Host
-from kafkapy.sim.cluster.nemesis import TROUBLES, Nemesis
+from kafkapy.sim.cluster.nemesis import Nemesis
 from kafkapy.sim.cluster.plan import SECONDS, Plan, draw_plan
+from kafkapy.sim.cluster.troubles.every import TROUBLES
 from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.promises.cluster import (
     judge_history,
@@ -89,18 +91,26 @@ def run_plan(plan: Plan, watch: Callable[[ClusterWorld], None] | None = None) ->
     return run.report()
 
 
+def _world_of(plan: Plan) -> ClusterWorld:
+    if not plan.has_dynamic_voters:
+        return ClusterWorld(plan.seed, plan.roles, plan.settings)
+    voters = sum("controller" in one for one in plan.roles)
+    return DynamicWorld(plan.seed, voters, plan.roles, plan.settings)
+
+
 class ClusterRun:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.world = ClusterWorld(plan.seed, plan.roles, plan.settings)
+        self.world = _world_of(plan)
         self.quorum = QuorumPromises()
         self.clients = Clients(self.world, plan.clients, plan.replication_factor)
         self.nemesis = Nemesis(
             self.world,
             self.world.rng.fork("nemesis"),
-            plan.troubles,
+            [TROUBLES[name] for name in plan.troubles],
             plan.pace_ms,
             flushes=plan.flushes,
+            copies=plan.replication_factor,
         )
         for host in self.world.hosts.values():
             host.on_line.append(self._said)
@@ -139,6 +149,7 @@ class ClusterRun:
 
     def _judge(self) -> None:
         clients = self.clients
+        judge_images(self.world, CAUGHT_UP_WITHIN_MS)  # then every broker can tell what is there
         clients.until_done("onlooker", clients.read_everything(), DONE_WITHIN_MS)
         for host in self.world.brokers:
             looking = look_at_metadata(clients.operator, host.node_id)

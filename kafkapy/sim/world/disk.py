@@ -215,6 +215,7 @@ class SimDisk:
         self._root = Directory()
         self._files: dict[Data, SimFile] = {}
         self._faults: list[_Fault] = []
+        self._lost_directories: list[str] = []
         self._locks: set[str] = set()
         # Files to be replaced: the newest contents (None: overtaken), and who waits.
         self._later: dict[str, tuple[bytes | None, list[Flushed]]] = {}
@@ -234,6 +235,22 @@ class SimDisk:
     def forget_faults(self) -> None:
         """What was asked for does not happen any more."""
         self._faults.clear()
+
+    def lose(self, directory: str) -> None:
+        """The volume is gone, for this process and the next ones, until `mend`."""
+        self._lost_directories.append(f"{directory}/")
+
+    def mend(self) -> None:
+        """Lost volumes are back, as they were."""
+        self._lost_directories.clear()
+
+    @property
+    def has_lost_directories(self) -> bool:
+        return bool(self._lost_directories)
+
+    def flip(self, path: str, position: int, bits: int) -> None:
+        """What was flushed is not what is read any more; nobody is told."""
+        self._data(path).flip(position, bits)
 
     def crash(self, rng: Rng) -> None:
         """Power off and on: files opened before are dead, flushes under way never end."""
@@ -421,6 +438,9 @@ class SimDisk:
             self.on_write("keep", path, 0)
 
     def touching(self, kind: str, path: str) -> None:
+        for lost in self._lost_directories:
+            if f"{path}/".startswith(lost):
+                raise DiskFailed(path, "No such device")
         for fault in self._faults:
             if fault.kind in (kind, "any") and fault.in_path in path:
                 fault.countdown -= 1

@@ -43,6 +43,11 @@ class Data:
             self._flushed = image.order
             self.durable = image.contents
 
+    def flip(self, position: int, bits: int) -> None:
+        self.volatile[position] ^= bits
+        if position < len(self.durable):
+            self.durable = bytes(self.volatile[: len(self.durable)])
+
     def crash(self, rng: Rng) -> None:
         new, old = bytes(self.volatile), self.durable
         if new == old:

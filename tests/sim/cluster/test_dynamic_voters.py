@@ -2,8 +2,8 @@
 
 from kafkapy.core.errors import Refused
 from kafkapy.kraft.controller.features import FeaturesUpdated, FeatureUpdate, UpdateFeatures
+from kafkapy.sim.cluster.dynamic_world import DynamicWorld
 from kafkapy.sim.cluster.world import COMBINED, ClusterWorld
-from tests.sim.cluster.dynamic_world import DynamicWorld
 
 
 def test_a_controller_joins_and_another_leaves() -> None:

@@ -5,6 +5,7 @@ out, for so many seeds at most; more than were needed when it was written.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +16,7 @@ from kafkapy.broker.replication import fetcher
 from kafkapy.broker.replication.followers import Followers
 from kafkapy.broker.transactions.marker_writer import MarkerWriter
 from kafkapy.core.errors import ErrorCode
+from kafkapy.core.turn import Turn
 from kafkapy.kraft.controller.partition_change import PartitionChange
 from kafkapy.kraft.image.as_records import records_of
 from kafkapy.kraft.image.image import MetadataImage
@@ -22,6 +24,8 @@ from kafkapy.kraft.log import snapshotting
 from kafkapy.kraft.quorum.prospective import Prospective
 from kafkapy.kraft.quorum.unattached import Unattached
 from kafkapy.kraft.records.metadata import MetadataRecord
+from kafkapy.log import recovery
+from kafkapy.log.history import History
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.runtime.runtime import Runtime
 from kafkapy.sim.cluster.plan import Plan
@@ -87,6 +91,30 @@ def cuts_whenever_it_follows(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fetcher.ReplicaFetcher, "follow", cut_and_follow)
 
 
+def keeps_its_producers_when_it_truncates(patch: pytest.MonkeyPatch) -> None:
+    """What was cut off is a duplicate if it is sent again."""
+
+    def keep(history: History) -> None:
+        history.producers.end_offset = history._offsets.log_end
+
+    patch.setattr(History, "reload_producers", keep)
+
+
+def answers_although_the_write_failed(patch: pytest.MonkeyPatch) -> None:
+    def write(turn: Turn) -> None:
+        turn.settle()
+        lost, turn._lost = turn._lost, []
+        for failure in lost:
+            turn.failed(failure)
+
+    patch.setattr(Turn, "_write", write)
+
+
+def trusts_what_is_on_its_disk(patch: pytest.MonkeyPatch) -> None:
+    """Recovery looks at no CRC."""
+    patch.setattr(recovery, "crc_is_valid", lambda *_: True)
+
+
 def compares_no_epochs(patch: pytest.MonkeyPatch) -> None:
     """A follower's fetch is taken to continue the leader's log, whatever it has."""
     patch.setattr(reading, "_divergence", lambda *_: None)
@@ -141,6 +169,30 @@ def serves_what_is_not_committed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PartitionLog, "high_watermark", property(lambda log: log.log_end_offset))
 
 
+def reads_for_itself_when_it_is_stale(patch: pytest.MonkeyPatch) -> None:
+    """A leader of whom no follower wants anything any more tells consumers what it has alone."""
+    read = reading._read
+    marks = {name: getattr(PartitionLog, name) for name in ("high_watermark", "last_stable_offset")}
+    stale: set[PartitionLog] = set()
+
+    def read_all(partition: Partition, *rest: Any) -> Any:
+        followers, now = partition.followers, partition._replication.clock.now()
+        heard = () if followers is None else followers.progress.values()
+        if heard and not any(one.is_caught_up(1 << 62, now, 1_000) for one in heard):
+            stale.add(partition.log)
+        try:
+            return read(partition, *rest)
+        finally:
+            stale.discard(partition.log)
+
+    def end_of(name: str, log: PartitionLog) -> int:
+        return log.log_end_offset if log in stale else int(marks[name].__get__(log))
+
+    patch.setattr(reading, "_read", read_all)
+    for name in marks:
+        patch.setattr(PartitionLog, name, property(partial(end_of, name)))
+
+
 ELECTIONS = ("kill-controller", "isolate-controller", "split", "pause", "slow-network", "kill")
 FIVE = ("controller",) * 5
 CHANGES = ("kill-leader", "slow-network", "pause", "break")
@@ -150,6 +202,7 @@ HASTE = (
     ("controller.quorum.fetch.timeout.ms", "400"),
     ("controller.quorum.election.backoff.max.ms", "100"),
 )
+FENCED_SOON = (("broker.session.timeout.ms", "2000"), ("broker.heartbeat.interval.ms", "500"))
 LEADERS = ("kill-leader", "isolate", "cut-one-way", "split", "pause", "slow-link")
 
 
@@ -178,6 +231,7 @@ class Hunt(NamedTuple):
 
 
 RECORDS = ("producers", "readers")
+READS = (*RECORDS, "plain", "watchers")
 HUNTS = (
     Hunt(votes_twice, ELECTIONS, (), 30, 40, True, 800, FIVE, HASTE),
     Hunt(answers_before_the_commit, ELECTIONS, ("admin", "consumers"), pace_ms=1_000),
@@ -185,11 +239,22 @@ HUNTS = (
     Hunt(acknowledges_before_the_commit, LEADERS, RECORDS),
     Hunt(counts_itself_alone, LEADERS, RECORDS),
     Hunt(cuts_whenever_it_follows, CHANGES, RECORDS, flushes=False, pace_ms=300),
+    Hunt(keeps_its_producers_when_it_truncates, LEADERS, RECORDS),
+    Hunt(answers_although_the_write_failed, ("fail-disk",), RECORDS),
+    Hunt(trusts_what_is_on_its_disk, ("flip-bit",), RECORDS),
     Hunt(compares_no_epochs, LEADERS, RECORDS),
     Hunt(elects_anybody, LEADERS, RECORDS),
     Hunt(believes_its_own_proposals, LEADERS, RECORDS),
     Hunt(loses_a_marker, ("break",), ("transactions",)),
-    Hunt(serves_what_is_not_committed, LEADERS, ("producers", "plain", "readers", "watchers")),
+    Hunt(serves_what_is_not_committed, LEADERS, READS),
+    Hunt(
+        reads_for_itself_when_it_is_stale,
+        ("isolate", "split"),
+        READS,
+        seconds=40,
+        pace_ms=6_000,
+        settings=FENCED_SOON,
+    ),
 )
 
 

@@ -28,7 +28,7 @@ class DynamicWorld(ClusterWorld):
 
     def __init__(
         self,
-        seed: int,
+        seed: int | str,
         voters: int = 3,
         roles: Sequence[str] = (COMBINED,) * 3,
         settings: Mapping[str, str] | None = None,
@@ -49,6 +49,7 @@ class DynamicWorld(ClusterWorld):
                 **(settings or {}),
             },
         )
+        self.has_dynamic_voters = True
 
     def format(self, host: Host) -> None:
         paths = host.settings["log.dirs"].split(",")
@@ -56,13 +57,14 @@ class DynamicWorld(ClusterWorld):
         is_first = host.node_id in self._first and host.node_id not in self._replaced
         format_directories(
             host.disk,
-            self.rng.fork(f"{host.name}/format/{host.node_id in self._replaced}"),
+            self.rng.fork(f"{host.name}/format {host.boots} {host.node_id in self._replaced}"),
             self.clock.wall(),
             paths,
             cluster_id=self._cluster_id,
             node_id=host.node_id,
             metadata_path=paths[0],
             initial_voters=self._first_voters if is_first else None,
+            ignore_formatted=host.boots > 0,
         )
 
     def replace_disk(self, node_id: int) -> Host:
