@@ -20,6 +20,7 @@ from kafkapy.core.time import Instant
 
 if TYPE_CHECKING:
     from kafkapy.broker.produce.frame_cache import FrameCache
+    from kafkapy.broker.quotas.client_quotas import Account
 
 Part = bytes | FileSlice
 
@@ -103,7 +104,9 @@ class Peer:
     is_settled: bool = True
     # For the gate of a listener that asks who is there (security/sasl_gate.py).
     line: Line | None = None
-    # It is throttled (broker/quotas/charging.py).
+    # What is measured of it, where there are quotas (broker/quotas/charging.py).
+    account: "Account | None" = None
+    # It is throttled.
     muted_until: Instant = Instant(0)
 
 

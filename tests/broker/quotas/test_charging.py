@@ -251,3 +251,58 @@ def test_a_quota_that_is_removed_is_no_more(world: World) -> None:
     client.ask(K.ALTER_CLIENT_QUOTAS, 1, entries=entries, validate_only=False)
     assert client.node.quotas is None
     assert ms(client.produce(50_000)) == 0
+
+
+# What is far from its bound, and counts all the same.
+
+
+def test_many_small_requests_come_to_their_bound_as_one_large_does(world: World) -> None:
+    one, many = Client(world, "one"), Client(world, "many")
+    one.set_quota({"client-id": None}, producer_byte_rate=2000)
+    for _ in range(90):
+        assert ms(many.produce(10)) == 0
+    assert many.throttled_ms == 0
+    told = 0
+    for _ in range(150):
+        told = max(told, ms(many.produce(10)))
+    assert told > 0
+    assert ms(one.produce(15_000)) == 0
+    assert ms(one.produce(15_000)) > 0
+
+
+def test_a_connection_that_changes_its_client_id_is_charged_as_who_it_says(world: World) -> None:
+    """On one connection, as a proxy's clients are."""
+    client = Client(world, "free")
+    client.set_quota({"client-id": "bound"}, producer_byte_rate=100)
+    assert ms(client.produce(9000)) == 0
+    client._client_id = "bound"
+    assert ms(client.produce(9000)) > 0
+    client._client_id = "free"
+    assert ms(client.produce(9000)) == 0
+
+
+def test_a_quota_that_comes_or_changes_counts_for_connections_that_are_there(world: World) -> None:
+    client = Client(world)
+    client.set_quota({"client-id": "app"}, producer_byte_rate=1e9)
+    assert ms(client.produce(50_000)) == 0
+    client.set_quota({"client-id": "app"}, producer_byte_rate=100)
+    assert ms(client.produce(100)) > 0
+    world.clock.run_until(lambda: client.throttled_ms == 0, 1_000_000)
+
+
+def test_who_sets_the_first_quota_of_time_is_not_charged_since_the_beginning(
+    world: World,
+) -> None:
+    client = Client(world)
+    client.set_quota({"client-id": "another"}, producer_byte_rate=1e9)
+    client.set_quota({"client-id": "app"}, request_percentage=1)
+    assert client.throttled_ms == 0
+
+
+def test_two_connections_of_one_client_use_up_one_quota(world: World) -> None:
+    first, second = Client(world), Client(world)
+    first.set_quota({"client-id": "app"}, producer_byte_rate=1000)
+    told = 0
+    for _ in range(12):
+        told = max(told, ms(first.produce(600)), ms(second.produce(600)))
+    assert told > 0
