@@ -44,6 +44,7 @@ class Names(NamedTuple):
 def requests(side: Side, names: Names) -> Iterator[Asked]:
     yield from _of_topics(side, names)
     yield from _of_groups(side, names)
+    yield from _of_share_groups(side, names)
     yield from _of_transactions(names)
     yield from _of_settings(names)
     yield from _of_the_cluster(names)
@@ -154,6 +155,39 @@ def _of_groups(side: Side, names: Names) -> Iterator[Asked]:
     body = {"group_ids": [f"{names.base}-consumers"], "include_authorized_operations": True}
     yield Asked("there", K.CONSUMER_GROUP_DESCRIBE, body)
     yield Asked("all", K.LIST_GROUPS, {"states_filter": [], "types_filter": []})
+
+
+def _of_share_groups(side: Side, names: Names) -> Iterator[Asked]:
+    """Of one that is not there: with a single permission nobody gets to read."""
+    group, topic = f"{names.base}-sharers", names.topic
+    member = {"group_id": group, "member_id": "AAAAAAAAAAAAAAAAAAAAAQ"}
+    for what, name in (("there", topic), ("missing", names.missing)):
+        beat = {**member, "member_epoch": 0, "subscribed_topic_names": [name]}
+        yield Asked(f"joins {what}", K.SHARE_GROUP_HEARTBEAT, beat)
+    leaving = {**member, "member_epoch": -1, "subscribed_topic_names": None}
+    yield Asked("leaves", K.SHARE_GROUP_HEARTBEAT, leaving)
+    body: Any = {"group_ids": [group], "include_authorized_operations": True}
+    yield Asked("there", K.SHARE_GROUP_DESCRIBE, body)
+    partitions = [{"partition_index": 0, "acknowledgement_batches": []}]
+    topics: Any = [{"topic_id": side.topic_id(topic), "partitions": partitions}]
+    fetch = {"max_wait": 0, "min_bytes": 0, "max_bytes": 1000, "max_records": 1, "batch_size": 1}
+    opened = {**member, "share_session_epoch": 0, "forgotten_topics_data": [], "topics": topics}
+    yield Asked("opens", K.SHARE_FETCH, {**opened, **fetch})
+    batch = {"first_offset": 0, "last_offset": 0, "acknowledge_types": [1]}
+    partitions = [{"partition_index": 0, "acknowledgement_batches": [batch]}]
+    topics = [{"topic_id": side.topic_id(topic), "partitions": partitions}]
+    yield Asked("one", K.SHARE_ACKNOWLEDGE, {**member, "share_session_epoch": 1, "topics": topics})
+    for what, name in (("there", topic), ("missing", names.missing)):
+        row: Any = {"topic_name": name, "partitions": [0]}
+        body = {"groups": [{"group_id": group, "topics": [row]}]}
+        yield Asked(what, K.DESCRIBE_SHARE_GROUP_OFFSETS, body)
+        row = {"topic_name": name, "partitions": [{"partition_index": 9, "start_offset": 0}]}
+        yield Asked(what, K.ALTER_SHARE_GROUP_OFFSETS, {"group_id": group, "topics": [row]})
+        row = {"topic_name": name}
+        yield Asked(what, K.DELETE_SHARE_GROUP_OFFSETS, {"group_id": group, "topics": [row]})
+    yield Asked(
+        "all", K.DESCRIBE_SHARE_GROUP_OFFSETS, {"groups": [{"group_id": group, "topics": None}]}
+    )
 
 
 def _of_transactions(names: Names) -> Iterator[Asked]:

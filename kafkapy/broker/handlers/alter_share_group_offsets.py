@@ -83,10 +83,9 @@ def _indexes(topic: Any) -> list[int]:
 
 def _topic(node: "Shares", topic: Any, results: dict[int, Refused]) -> Fields:
     found = node.image.topics_by_name.get(topic.topic_name)
-    may_know = all(one.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for one in results.values())
     return {
         "topic_name": topic.topic_name,
-        "topic_id": found.id if found is not None and may_know else ZERO_UUID,
+        "topic_id": ZERO_UUID if found is None else found.id,
         "partitions": [_row(partition, refused) for partition, refused in results.items()],
     }
 

@@ -33,6 +33,15 @@ _SETTINGS: Final = {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.assignment.interval.ms": "200",
+    "share.coordinator.state.topic.num.partitions": "2",
+    "share.coordinator.state.topic.prune.interval.ms": "7000",
+    "share.coordinator.snapshot.update.records.per.snapshot": "20",
+    "group.share.session.timeout.ms": "3000",
+    "group.share.min.session.timeout.ms": "500",
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.min.heartbeat.interval.ms": "100",
+    "group.share.assignment.interval.ms": "200",
+    "group.share.initialize.retry.interval.ms": "2000",
 }
 
 
@@ -62,6 +71,7 @@ class Plan:
             **_SETTINGS,
             "offsets.topic.replication.factor": copies,
             "transaction.state.log.replication.factor": copies,
+            "share.coordinator.state.topic.replication.factor": copies,
         }
         if self.flushes:
             settings["log.flush.interval.messages"] = "1"

@@ -251,6 +251,7 @@ _ROUTES: Final[dict[ApiKey, Callable[[Any], Hashable]]] = {
     ApiKey.END_TXN: _by_transaction,
     ApiKey.TXN_OFFSET_COMMIT: _by_group,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: _by_group,
+    ApiKey.SHARE_GROUP_HEARTBEAT: _by_group,
     ApiKey.JOIN_GROUP: _by_group,
     ApiKey.SYNC_GROUP: _by_group,
     ApiKey.HEARTBEAT: _by_group,

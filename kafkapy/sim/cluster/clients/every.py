@@ -6,6 +6,7 @@ readers       read_committed, all the time
 watchers      neither watermark goes back
 admin         topics come, go, grow and change
 consumers     a group of KIP-848       classic     a group of the classic protocol
+sharers       a share group (KIP-932), and a producer that it reads from
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from typing import Final
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.sim.checkers import History
-from kafkapy.sim.clients.actors import Actor, Playing, Sleep
+from kafkapy.sim.clients.actors import LOST, Actor, Playing, Sleep
 from kafkapy.sim.clients.committed_reader import CommittedReader
 from kafkapy.sim.clients.exactly_once import (
     OUTPUT,
@@ -25,8 +26,9 @@ from kafkapy.sim.clients.exactly_once import (
 )
 from kafkapy.sim.clients.group_members import MemberPlan, classic_member, consumer_member
 from kafkapy.sim.cluster.clients.administrator import Administrator
-from kafkapy.sim.cluster.clients.client import ClusterClient
+from kafkapy.sim.cluster.clients.client import RETRY_MS, ClusterClient
 from kafkapy.sim.cluster.clients.idempotent import IdempotentProducer, plain_producer
+from kafkapy.sim.cluster.clients.sharers import ShareFacts, Sharer, settings_of_group
 from kafkapy.sim.cluster.clients.watcher import watcher
 from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.promises.cluster import read_everything
@@ -37,6 +39,7 @@ PARTITIONS: Final = 4
 MEMBERS: Final = 3
 RECORDS: Final = tuple(TopicPartition("records", index) for index in range(PARTITIONS))
 READ: Final = "read"
+SHARED: Final = (TopicPartition("shared", 0), TopicPartition("shared", 1))
 SETUP_MS: Final = 60_000
 
 
@@ -62,6 +65,8 @@ class Clients:
         self.producers: list[IdempotentProducer] = []
         self._kinds = kinds
         self._has_transactions = "transactions" in kinds
+        self._has_sharers = "sharers" in kinds
+        self.shared = ShareFacts()
 
     def begin(self) -> None:
         """Topics first, then everybody. Controllers alone have no clients."""
@@ -85,6 +90,13 @@ class Clients:
         yield from self.operator.make(READ, PARTITIONS)
         for name, count in TOPICS.items() if self._has_transactions else ():
             yield from self.operator.make(name, count)
+        if self._has_sharers:
+            yield from self.operator.make(SHARED[0].topic, len(SHARED))
+            while True:
+                answer = yield settings_of_group()
+                if answer is not LOST and not any(one.error_code for one in answer.responses):
+                    break
+                yield Sleep(RETRY_MS)
 
     # The end.
 
@@ -93,6 +105,8 @@ class Clients:
         if self._has_transactions:
             self._committed.append((yield from committed_offset()))
             partitions += [*WRITTEN, OUTPUT]
+        if self._has_sharers:
+            partitions += SHARED
         yield from read_everything(self.history, partitions, self.values)
 
     def judge(self) -> None:
@@ -103,6 +117,8 @@ class Clients:
                     raise BrokenPromise(f"{value} of {partition} is a duplicate, and not there")
         if self._has_transactions:
             judge_outputs(self._committed[0], self.values[OUTPUT])
+        if self._has_sharers:
+            self.shared.judge(value for one in SHARED for value in self.values[one])
 
     # Kinds.
 
@@ -121,18 +137,35 @@ class Clients:
 
     def add_producers(self) -> None:
         for _ in range(2):
-            process = self._process()
-            producer = IdempotentProducer(
+            self._add_producer(RECORDS)
+
+    def _add_producer(self, partitions: Sequence[TopicPartition]) -> None:
+        process = self._process()
+        producer = IdempotentProducer(
+            self._world.clock,
+            self.history,
+            process,
+            partitions,
+            self._rng.fork(f"producer {process}"),
+            lambda: self.is_calm,
+            self.new_value,
+        )
+        self.producers.append(producer)
+        self._play(f"producer-{process}", producer.act())
+
+    def add_sharers(self) -> None:
+        self._add_producer(SHARED)
+        for number in range(MEMBERS):
+            name = f"sharer-{number}"
+            sharer = Sharer(
                 self._world.clock,
-                self.history,
-                process,
-                RECORDS,
-                self._rng.fork(f"producer {process}"),
+                self._rng.fork(name),
+                self.shared,
+                name,
+                SHARED[0].topic,
                 lambda: self.is_calm,
-                self.new_value,
             )
-            self.producers.append(producer)
-            self._play(f"producer-{process}", producer.act())
+            self._play(name, sharer.act())
 
     def add_plain(self) -> None:
         process = self._process()
@@ -208,4 +241,5 @@ KINDS: Final[dict[str, Callable[[Clients], None]]] = {
     "transactions": Clients.add_transactions,
     "consumers": Clients.add_consumers,
     "classic": Clients.add_classic,
+    "sharers": Clients.add_sharers,
 }

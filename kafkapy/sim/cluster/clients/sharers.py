@@ -1,0 +1,322 @@
+"""Members of a share group: they join, read, acknowledge in every way, go without a word.
+
+    heartbeat --> partitions --> their leaders --> a session with each: fetch, acknowledge, ...
+                                                   closed, or left to its connection
+
+What is judged, of every record (ShareFacts):
+
+- what was acknowledged for good, and answered so, never comes again, whoever leads or coordinates;
+- who acknowledged it had it alone: nobody got it between its coming and its acknowledgement;
+- what is in the log came to somebody until it was acknowledged for good, or was delivered as
+  often as may be: nothing is lost.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from kafkapy.core.errors import ErrorCode
+from kafkapy.core.ids import TopicPartition
+from kafkapy.core.seams import Clock
+from kafkapy.core.time import Instant
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import batches, records
+from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep
+from kafkapy.sim.cluster.clients.client import RETRY_MS, Talk
+from kafkapy.sim.promises.partitions import BrokenPromise
+from kafkapy.sim.world.rng import SimRng
+
+E: Final = ErrorCode
+GROUP: Final = "sharers"
+DELIVERIES: Final = 10
+LOCK_MS: Final = 15_000
+# No lock holds longer, and nothing takes longer to find another leader.
+QUIET_MS: Final = 2 * LOCK_MS + 5_000
+_HEARTBEAT, _FETCH, _ACKNOWLEDGE, _METADATA = 1, 2, 2, 12
+_ACCEPT, _RELEASE, _REJECT = 1, 2, 3
+_GONE: Final = frozenset({E.UNKNOWN_MEMBER_ID, E.FENCED_MEMBER_EPOCH, E.GROUP_ID_NOT_FOUND})
+
+Place = tuple[UUID, int]
+
+
+class Delivery(NamedTuple):
+    """`asked` and `heard`: when the fetch was sent, and when its answer came."""
+
+    member: str
+    asked: Instant
+    heard: Instant
+    deliveries: int
+
+
+class Settled(NamedTuple):
+    """`said` and `answered`: an acknowledgement after which it is over."""
+
+    member: str
+    came: Instant
+    said: Instant
+    answered: Instant
+
+
+@dataclass(slots=True)
+class ShareFacts:
+    """What the members of one group saw, by partition and value."""
+
+    deliveries: dict[str, list[Delivery]] = field(default_factory=lambda: defaultdict(list))
+    settled: dict[str, Settled] = field(default_factory=dict)
+    last_heard: Instant | None = None
+
+    def came(self, value: str, delivery: Delivery) -> None:
+        over = self.settled.get(value)
+        if over is not None and delivery.asked > over.answered:
+            raise BrokenPromise(f"{value} came to {delivery}, and was over: {over}")
+        if not 1 <= delivery.deliveries <= DELIVERIES:
+            raise BrokenPromise(f"{value} came for the {delivery.deliveries}th time: {delivery}")
+        self.deliveries[value].append(delivery)
+        self.last_heard = delivery.heard
+
+    def is_over(self, value: str, settled: Settled) -> None:
+        for other in self.deliveries[value]:
+            if settled.came < other.asked and other.heard <= settled.said:
+                raise BrokenPromise(f"{value} was in two hands: {settled} and {other}")
+        self.settled[value] = settled
+
+    def judge(self, values: Iterable[str]) -> None:
+        """`values`: all that is in the log, once everybody is done."""
+        for value in values:
+            came = self.deliveries.get(value, ())
+            is_given_up = any(one.deliveries >= DELIVERIES for one in came)
+            if value not in self.settled and not is_given_up:
+                raise BrokenPromise(f"{value} is lost to the group; it came to {list(came)}")
+
+
+@dataclass(slots=True)
+class _Held:
+    partition: TopicPartition
+    offset: int
+    value: str
+    came: Instant
+
+
+@dataclass(slots=True)
+class Sharer:
+    """`is_calm`: acknowledge all that comes, until nothing more does."""
+
+    clock: Clock
+    dice: SimRng
+    facts: ShareFacts
+    name: str
+    topic: str
+    is_calm: Callable[[], bool]
+    _epoch: int = 0
+    _assigned: dict[UUID, tuple[int, ...]] = field(default_factory=dict)
+    _calm_since: Instant | None = None
+
+    def act(self) -> Actor:
+        while not self._is_done():
+            yield from self._beat()
+            if self._assigned:
+                yield from self._read()
+            if not self.is_calm() and self.dice.chance(3):
+                yield from self._leave()
+            yield Sleep(self.dice.magnitude(20, 400))
+        yield from self._leave()
+
+    def _is_done(self) -> bool:
+        if not self.is_calm():
+            return False
+        if self._calm_since is None:
+            self._calm_since = self.clock.now()
+        since = max(self._calm_since, self.facts.last_heard or self._calm_since)
+        return self.clock.now() - since > QUIET_MS
+
+    # Membership.
+
+    def _beat(self) -> Talk:
+        joins = self._epoch == 0
+        body = {
+            "group_id": GROUP,
+            "member_id": self.name,
+            "member_epoch": self._epoch,
+            "rack_id": None,
+            "subscribed_topic_names": [self.topic] if joins else None,
+        }
+        answer = yield Ask(ApiKey.SHARE_GROUP_HEARTBEAT, _HEARTBEAT, body)
+        if answer is LOST:
+            return
+        if answer.error_code in _GONE:
+            self._epoch, self._assigned = 0, {}
+        elif answer.error_code == E.NONE:
+            self._epoch = answer.member_epoch
+            if answer.assignment is not None:
+                self._assigned = {
+                    one.topic_id: one.partitions for one in answer.assignment.topic_partitions
+                }
+
+    def _leave(self) -> Talk:
+        body = {
+            "group_id": GROUP,
+            "member_id": self.name,
+            "member_epoch": -1,
+            "rack_id": None,
+            "subscribed_topic_names": None,
+        }
+        yield Ask(ApiKey.SHARE_GROUP_HEARTBEAT, _HEARTBEAT, body)
+        self._epoch, self._assigned = 0, {}
+
+    # Records.
+
+    def _read(self) -> Talk:
+        leaders = yield from self._leaders()
+        for node, places in sorted(leaders.items()):
+            yield from self._session(node, places)
+
+    def _leaders(self) -> Talk:
+        """Whom to ask for which of its partitions."""
+        body = {"topics": [{"name": self.topic}], "allow_auto_topic_creation": False}
+        answer = yield Ask(ApiKey.METADATA, _METADATA, body)
+        found: dict[int, list[Place]] = defaultdict(list)
+        if answer is not LOST:
+            for topic in answer.topics:
+                for row in topic.partitions:
+                    mine = self._assigned.get(topic.topic_id, ())
+                    if row.partition_index in mine and row.leader_id >= 0:
+                        found[row.leader_id].append((topic.topic_id, row.partition_index))
+        return found
+
+    def _session(self, node: int, places: Sequence[Place]) -> Talk:
+        """Some fetches with acknowledgements of what came before; then an end, or none."""
+        held: list[_Held] = []
+        for epoch in range(self.dice.magnitude(1, 4)):
+            said = self._chosen(held)
+            answer, asked = yield from self._fetch(node, places if epoch == 0 else (), said, epoch)
+            if answer is LOST or answer.error_code != E.NONE:
+                return
+            self._settle(said, answer, asked, "acknowledge_error_code")
+            held = [one for one in held if one not in [each for each, _ in said]]
+            held += self._came(answer, asked)
+        said = self._chosen(held)
+        if self.is_calm() or self.dice.chance(70):
+            closes = self.dice.chance(50)
+            asked = self.clock.now()
+            body = {
+                "group_id": GROUP,
+                "member_id": self.name,
+                "share_session_epoch": -1 if closes else epoch + 1,
+                "topics": _topics((), said),
+            }
+            answer = yield Ask(ApiKey.SHARE_ACKNOWLEDGE, _ACKNOWLEDGE, body, node)
+            if answer is not LOST and answer.error_code == E.NONE:
+                self._settle(said, answer, asked, "error_code")
+
+    def _fetch(self, node: int, places: Sequence[Place], said: "_Said", epoch: int) -> Talk:
+        asked = self.clock.now()
+        body = {
+            "group_id": GROUP,
+            "member_id": self.name,
+            "share_session_epoch": epoch,
+            "max_wait": self.dice.choice((0, 100, 500)),
+            "min_bytes": 1,
+            "max_bytes": self.dice.choice((300, 5_000)),
+            "max_records": self.dice.choice((1, 5, 500)),
+            "batch_size": 10,
+            "share_acquire_mode": self.dice.choice((0, 1)),
+            "topics": _topics(places, said),
+            "forgotten_topics_data": [],
+        }
+        answer = yield Ask(ApiKey.SHARE_FETCH, _FETCH, body, node)
+        if answer is LOST:
+            yield Sleep(RETRY_MS)
+        return answer, asked
+
+    def _came(self, answer: Any, asked: Instant) -> list["_Held"]:
+        found = []
+        heard = self.clock.now()
+        for topic in answer.responses:
+            for row in topic.partitions:
+                values = _values(row.records)
+                for one in row.acquired_records:
+                    for offset in range(one.first_offset, one.last_offset + 1):
+                        value = values.get(offset)
+                        if value is None:
+                            raise BrokenPromise(f"offset {offset} was acquired and did not come")
+                        delivery = Delivery(self.name, asked, heard, one.delivery_count)
+                        self.facts.came(value, delivery)
+                        place = (topic.topic_id, row.partition_index)
+                        found.append(_Held(_named(place), offset, value, heard))
+        return found
+
+    def _chosen(self, held: Sequence["_Held"]) -> "_Said":
+        """What to say of what it has; in peace all is accepted."""
+        if self.is_calm():
+            return [(one, _ACCEPT) for one in held]
+        kinds = (_ACCEPT, _ACCEPT, _ACCEPT, _RELEASE, _REJECT)
+        return [(one, self.dice.choice(kinds)) for one in held if self.dice.chance(80)]
+
+    def _settle(self, said: "_Said", answer: Any, asked: Instant, error: str) -> None:
+        refused = {
+            _named((topic.topic_id, row.partition_index))
+            for topic in answer.responses
+            for row in topic.partitions
+            if getattr(row, error)
+        }
+        told = {
+            _named((topic.topic_id, row.partition_index))
+            for topic in answer.responses
+            for row in topic.partitions
+        }
+        for one, kind in said:
+            if one.partition not in told:
+                raise BrokenPromise(f"nothing was said of {one}")
+            if kind != _RELEASE and one.partition not in refused:
+                over = Settled(self.name, one.came, asked, self.clock.now())
+                self.facts.is_over(one.value, over)
+
+
+_Said = list[tuple[_Held, int]]
+
+
+def _named(place: Place) -> TopicPartition:
+    return TopicPartition(place[0].hex, place[1])
+
+
+def _values(data: Any) -> dict[int, str]:
+    view = memoryview(bytes(data or b""))
+    return {
+        one.offset: (one.value or b"").decode()
+        for at, header in batches(view)
+        for one in records(view[at : at + header.size])
+    }
+
+
+def _topics(places: Sequence[Place], said: _Said) -> list[dict[str, Any]]:
+    """Partitions to read, and what is said of records, a batch for each."""
+    rows: dict[Place, list[dict[str, Any]]] = {place: [] for place in places}
+    for one, kind in sorted(said, key=lambda each: (each[0].partition, each[0].offset)):
+        place = (UUID(one.partition.topic), one.partition.partition)
+        batch = {
+            "first_offset": one.offset,
+            "last_offset": one.offset,
+            "acknowledge_types": [kind],
+        }
+        rows.setdefault(place, []).append(batch)
+    topics: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
+    for (topic_id, partition), found in rows.items():
+        topics[topic_id].append({"partition_index": partition, "acknowledgement_batches": found})
+    return [{"topic_id": topic_id, "partitions": found} for topic_id, found in topics.items()]
+
+
+def settings_of_group() -> Ask:
+    """From the beginning; many deliveries, and short locks."""
+    values = {
+        "share.auto.offset.reset": "earliest",
+        "share.delivery.count.limit": str(DELIVERIES),
+        "share.record.lock.duration.ms": str(LOCK_MS),
+    }
+    configs = [
+        {"name": name, "config_operation": 0, "value": value} for name, value in values.items()
+    ]
+    resource = {"resource_type": 32, "resource_name": GROUP, "configs": configs}
+    body = {"resources": [resource], "validate_only": False}
+    return Ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, body)
