@@ -7,8 +7,8 @@ What is judged, of every record (ShareFacts):
 
 - what was acknowledged for good, and answered so, never comes again, whoever leads or coordinates;
 - who acknowledged it had it alone: nobody got it between its coming and its acknowledgement;
-- what is in the log came to somebody until it was acknowledged for good, or was delivered as
-  often as may be: nothing is lost.
+- what is in the log came to somebody until that was said of it (heard or not), or as often as
+  may be: nothing is lost.
 """
 
 from collections import defaultdict
@@ -65,6 +65,8 @@ class ShareFacts:
 
     deliveries: dict[str, list[Delivery]] = field(default_factory=lambda: defaultdict(list))
     settled: dict[str, Settled] = field(default_factory=dict)
+    # Of these it was said, and perhaps not answered: they may be over.
+    said: set[str] = field(default_factory=set)
     last_heard: Instant | None = None
 
     def came(self, value: str, delivery: Delivery) -> None:
@@ -87,7 +89,7 @@ class ShareFacts:
         for value in values:
             came = self.deliveries.get(value, ())
             is_given_up = any(one.deliveries >= DELIVERIES for one in came)
-            if value not in self.settled and not is_given_up:
+            if value not in self.said and not is_given_up:
                 raise BrokenPromise(f"{value} is lost to the group; it came to {list(came)}")
 
 
@@ -250,9 +252,12 @@ class Sharer:
     def _chosen(self, held: Sequence["_Held"]) -> "_Said":
         """What to say of what it has; in peace all is accepted."""
         if self.is_calm():
-            return [(one, _ACCEPT) for one in held]
-        kinds = (_ACCEPT, _ACCEPT, _ACCEPT, _RELEASE, _REJECT)
-        return [(one, self.dice.choice(kinds)) for one in held if self.dice.chance(80)]
+            said = [(one, _ACCEPT) for one in held]
+        else:
+            kinds = (_ACCEPT, _ACCEPT, _ACCEPT, _RELEASE, _REJECT)
+            said = [(one, self.dice.choice(kinds)) for one in held if self.dice.chance(80)]
+        self.facts.said.update(one.value for one, kind in said if kind != _RELEASE)
+        return said
 
     def _settle(self, said: "_Said", answer: Any, asked: Instant, error: str) -> None:
         refused = {
