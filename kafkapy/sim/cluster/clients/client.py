@@ -103,13 +103,24 @@ class ClusterClient:
         if to is None:
             yield Sleep(RETRY_MS)
             return [LOST] * len(asks)
-        answers = yield Together(tuple(one._replace(to=to) for one in asks))
+        answers = yield Together(tuple(self._known(one, route)._replace(to=to) for one in asks))
         if any(
             answer is LOST or _WRONG_ROUTE.intersection(errors_in(answer)) for answer in answers
         ):
             self._forget(route)
             yield Sleep(RETRY_MS)
         return answers
+
+    def _known(self, ask: Ask, route: Hashable) -> Ask:
+        """A fetch says in which epoch it takes whom it asks for the leader: a follower, which
+        answers consumers as well, may have less."""
+        if ask.api_key is not ApiKey.FETCH or not isinstance(route, _Partition):
+            return ask
+        (topic,) = ask.body["topics"]
+        (row,) = topic["partitions"]
+        epoch = self.leaders[route].epoch if route in self.leaders else -1
+        told = {**topic, "partitions": [{**row, "current_leader_epoch": epoch}]}
+        return ask._replace(body={**ask.body, "topics": [told]})
 
     def _whom(self, route: Hashable) -> Talk:
         if route is None:
