@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from compat_tests.chaos.timing import longest_gap
+
 _GIVE_UP_S: Final = 120.0
 _PAYLOAD: Final = "x" * 100
 
@@ -49,11 +51,8 @@ class Load:
 
     def longest_gap(self, since: float) -> float:
         """Seconds in which one partition got no acknowledgement, `since` that time.monotonic()."""
-        return max(self._gap(list(times), since) for times in self._times)
-
-    def _gap(self, times: list[float], since: float) -> float:
-        seen = [since, *(one for one in times if one >= since), time.monotonic()]
-        return max(after - before for before, after in pairwise(seen))
+        until = time.monotonic()
+        return max(longest_gap(list(times), since, until) for times in self._times)
 
     @property
     def count(self) -> int:
