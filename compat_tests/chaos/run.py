@@ -289,7 +289,10 @@ class Run:
         found = self.recording.anomalies()
         kinds = Counter(one.kind for one in found)
         if found:
-            first = "\n".join(str(one) for one in found[:8])
+            # Some of each kind: together they tell what happened.
+            first = "\n".join(
+                str(one) for kind in kinds for one in [it for it in found if it.kind == kind][:3]
+            )
             raise Broken(f"seed {self.seed}: {dict(kinds)}\n{first}")
         done = self._copied_once(fresh)
         self._groups_got_everything(fresh)
