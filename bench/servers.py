@@ -128,7 +128,10 @@ def targets(revision: str | None) -> dict[str, Target]:
     def apache(directory: Path, properties: Mapping[str, str], count: int) -> Server:
         if count > 1:
             return nodes.of_apache(directory, count, properties, _JVM_OPTIONS)
-        return ApacheKafka(directory, properties=properties, heap="1g", jvm_options=_JVM_OPTIONS)
+        port = _first_port(properties)
+        return ApacheKafka(
+            directory, properties=properties, port=port, heap="1g", jvm_options=_JVM_OPTIONS
+        )
 
     def kfake(directory: Path, properties: Mapping[str, str], count: int) -> Server:
         assert count == 1, "kfake has no replicas"
@@ -144,6 +147,12 @@ def targets(revision: str | None) -> dict[str, Target]:
         Target(LIMIT, "the limit", limit, kload.why_not),
     )
     return {row.name: row for row in rows}
+
+
+def _first_port(properties: Mapping[str, str]) -> int | None:
+    """Of a row that has listeners of its own; None: any."""
+    listeners = properties.get("listeners")
+    return None if listeners is None else int(listeners.partition(",")[0].rpartition(":")[2])
 
 
 def _why_no_kfake() -> str | None:

@@ -27,6 +27,7 @@ def run(given: dict[str, Any]) -> dict[str, float]:
             "queued.min.messages": 2_000_000,
             "queued.max.messages.kbytes": 256 << 10,
             "check.crcs": False,
+            **given.get("security", {}),
         },
     )
     topic = librdkafka.topic(library, handle, given["topic"])

@@ -32,6 +32,7 @@ def run(given: dict[str, Any]) -> dict[str, float]:
             "queue.buffering.max.messages": 2_000_000,
             "compression.type": given["compression"],
             "enable.idempotence": False,
+            **given.get("security", {}),
         },
     )
     topic = librdkafka.topic(library, handle, given["topic"])

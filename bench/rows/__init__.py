@@ -10,6 +10,7 @@ from bench.rows import (
     openmessaging,
     requests,
     scale,
+    security,
     startup,
     testkit,
     throughput,
@@ -29,4 +30,5 @@ FAMILIES: dict[str, tuple[Row, ...]] = {
     "scale": scale.ROWS,
     "durability": durability.ROWS,
     "cluster": cluster.ROWS,
+    "security": security.ROWS,
 }

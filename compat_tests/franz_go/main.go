@@ -57,6 +57,12 @@ func main() {
 		produce(os.Args[2], os.Args[3], number(os.Args[4]), number(os.Args[5]))
 		return
 	}
+	if os.Args[1] == "login" {
+		var asked loginOrder
+		must(json.Unmarshal([]byte(os.Args[2]), &asked))
+		login(asked)
+		return
+	}
 	test := tests[os.Args[2]]
 	if test == nil {
 		fail("no test %q", os.Args[2])
