@@ -180,7 +180,7 @@ oracle-stop: $(VENV)/.python
 	$(BIN)/python scripts/oracle stop
 
 # Spark: PySpark is 400 MB, so it is installed by the targets that need it alone.
-SPARK_EXAMPLES := batch stream lag min-partitions max-offsets-per-trigger data-loss headers \
+SPARK_EXAMPLES := batch stream lag min-partitions max-offsets-per-trigger data-loss headers secured \
                   subscribe-pattern avro
 spark-batch:                   MODULE := batch.ranges_to_parquet
 spark-stream:                  MODULE := stream.clicks_per_minute
@@ -189,6 +189,7 @@ spark-min-partitions:          MODULE := options.min_partitions
 spark-max-offsets-per-trigger: MODULE := options.max_offsets_per_trigger
 spark-data-loss:               MODULE := options.data_loss
 spark-headers:                 MODULE := options.headers
+spark-secured:                 MODULE := options.secured
 spark-subscribe-pattern:       MODULE := options.subscribe_pattern
 spark-avro:                    MODULE := options.avro_payloads
 .PHONY: spark-test spark-exactly-once $(SPARK_EXAMPLES:%=spark-%)

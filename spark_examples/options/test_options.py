@@ -8,7 +8,10 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from compat_tests import installation
 from compat_tests.behaviours import covers
+from compat_tests.security.servers import PASSWORD, USER, secured_server
+from compat_tests.targets import APACHE
 from spark_examples.clicks import create_topic, publish, random_clicks
 from spark_examples.options import (
     avro_payloads,
@@ -16,6 +19,7 @@ from spark_examples.options import (
     headers,
     max_offsets_per_trigger,
     min_partitions,
+    secured,
     subscribe_pattern,
 )
 from spark_examples.session import run_to_end
@@ -139,3 +143,25 @@ def test_avro_values_come_back(spark: SparkSession, broker: str, topic: str, pre
         ("user-02", 500, "SPRING"),
         ("user-03", 12_345, None),
     ]
+
+
+def test_a_login_over_tls(spark: SparkSession, target: str, topic: str, tmp_path: Path) -> None:
+    if target == APACHE and (reason := installation.why_not()) is not None:
+        pytest.skip(reason)
+    with secured_server(target, tmp_path / target) as server:
+        create_topic(server.address("PLAINTEXT"), topic)
+        pem = server.certificates.authority.read_text()
+        login = secured.options(server.address("SASL_SSL"), USER, PASSWORD, pem)
+        secured.write(spark, login, topic, 1000)
+        assert sorted(row.number for row in secured.read(spark, login, topic).collect()) == [
+            *range(1000)
+        ]
+        other = server.certificates.other_authority.read_text()
+        for wrong in (
+            secured.options(server.address("SASL_SSL"), USER, "another", pem),
+            secured.options(server.address("SASL_SSL"), USER, PASSWORD, other),
+        ):
+            impatient = {**wrong, "kafka.default.api.timeout.ms": "5000"}
+            impatient |= {"kafka.request.timeout.ms": "3000"}
+            with pytest.raises(Exception, match=r"SaslAuthentication|SslAuthentication"):
+                secured.read(spark, impatient, topic).collect()
