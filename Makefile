@@ -19,7 +19,7 @@ NODES  ?=
 N      ?= 100
 
 .PHONY: help run test unit unit-compiled check format compat compat-cluster differ bench bench-quick \
-        bench-publish soak sim sim-many scale crash chaos failover \
+        bench-publish soak sim sim-many scale crash chaos failover migration \
         containers oracle oracle-start oracle-stop docs parts clean
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make scale          30 simulated brokers with 100,000 partitions: what they cost (docs/SCALE.md)"
 	@echo "make sim-many N=n   so many runs of a simulated cluster, from SEED on, on all cores"
 	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
+	@echo "make migration      Apache Kafka's nodes become kafkapy's and theirs again, under load, judged"
 	@echo "make chaos          three nodes in every kind of trouble under load; MINUTES=n SEED=n TARGET=apache"
 	@echo "make failover       five clients while a node of theirs goes; TARGET=kafkapy|apache|both"
 	@echo "make spark-batch    Spark reads from kafkapy; also spark-stream, spark-exactly-once, spark-lag,"
@@ -99,7 +100,7 @@ compat: $(VENV)/.dev
 	@$(BIN)/python scripts/parts --prepare
 	@rm -rf .compat/results
 	status=0; \
-	  $(BIN)/python -m pytest compat_tests --show-capture=no --target both -n auto --dist loadgroup -m "not chaos" || status=$$?; \
+	  $(BIN)/python -m pytest compat_tests --show-capture=no --target both -n auto --dist loadgroup -m "not chaos and not migration" || status=$$?; \
 	  $(MAKE) --no-print-directory spark-test TARGET=both || status=$$?; \
 	  $(BIN)/python -m compat_tests.report --print; exit $$status
 
@@ -153,6 +154,10 @@ sim-many: $(VENV)/.dev
 
 crash: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.crashes --rounds $(ROUNDS) --seed $(SEED)
+
+# About five minutes: three clusters of three or six nodes, there and back.
+migration: $(VENV)/.dev
+	$(BIN)/python -m pytest compat_tests/test_migration.py
 
 # Without MINUTES each kind of trouble once.
 chaos: $(VENV)/.dev
