@@ -1,5 +1,7 @@
 """The ASGI application: rooms, behind the entry."""
 
+import socket
+
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
@@ -14,5 +16,5 @@ def make_app(site: Site) -> ASGIApp:
     pages = Starlette(routes=all_routes(site), exception_handlers=handlers(site))
     node = site.link.node
     endpoints = (*node.endpoints.broker, *node.endpoints.controller)
-    names = [one.host for one in endpoints]
-    return Entry(pages, site.config, Logins(site.link), site.journal, names)
+    names = [socket.gethostname(), *(one.host for one in endpoints)]
+    return Entry(pages, site.config, Logins(site.link), site.journal, names, site.answered)

@@ -25,17 +25,19 @@ import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.telemetry.telemetry import Telemetry
 from kafkapy.core.addresses import shown
 from kafkapy.core.seams import Callback, Journal
-from kafkapy.core.turn import Turn
+from kafkapy.http.alerting.rules import load
+from kafkapy.http.posting import SCHEMES
 from kafkapy.http.security import check_secured, http_tls
 from kafkapy.server.listener import listen
-from kafkapy.server.run import CannotListen
+from kafkapy.server.run import CannotListen, Shell
 
 if TYPE_CHECKING:
-    from kafkapy.broker.node.node import Node
     from kafkapy.http.kafka.link import NodeLink
     from kafkapy.http.server import HttpServer
+    from kafkapy.http.site import Site
 
 _LISTENERS: Final = "http.listeners"
 _NEEDED: Final = ("starlette", "hypercorn")
@@ -62,6 +64,8 @@ class Http:
         _check_parts()
         self._config = config
         self._journal = journal
+        self._alerting = load(config.http_alerts_file)
+        _check_endpoint(config.http_tracing_endpoint)
         addresses = parse_addresses(config.http_listeners)
         self._tls = http_tls(config, any(one.has_tls for one in addresses))
         check_secured(config, self._tls)
@@ -73,7 +77,9 @@ class Http:
                 self._close_sockets()
                 raise
         self._link: NodeLink | None = None
+        self._shell: Shell | None = None
         self._server: HttpServer | None = None
+        self.site: Site | None = None  # once it serves
         self._token: trio.lowlevel.TrioToken | None = None
         self._then: Callback | None = None
         self._run_soon: Callable[[Callback], None] | None = None
@@ -96,11 +102,13 @@ class Http:
             found.append(f"{'https' if has_tls else 'http'}://{shown(host, port)}")
         return tuple(found)
 
-    def start(self, node: "Node", run_soon: Callable[[Callback], None], turn: Turn) -> None:
+    def start(self, shell: Shell) -> None:
         from kafkapy.http.kafka.link import NodeLink
 
-        self._run_soon = run_soon
-        self._link = NodeLink(node, run_soon, turn)
+        self._shell = shell
+        shell.node.telemetry = Telemetry(self._config.telemetry_max_bytes)
+        self._run_soon = shell.reactor.run_soon
+        self._link = NodeLink(shell.node, shell.reactor.run_soon, shell.turn)
         sys.setswitchinterval(SWITCH_SECONDS)
         self._thread = threading.Thread(target=self._run, name="kafkapy-http", daemon=True)
         self._thread.start()
@@ -165,7 +173,10 @@ class Http:
         from kafkapy.http.site import Site
 
         assert self._link is not None, "it was started"
-        site = Site(self._config, self._journal, self._link)
+        assert self._shell is not None, "it was started"
+        self.site = site = Site(
+            self._config, self._journal, self._link, self._shell, self._alerting
+        )
         self._server = HttpServer(make_app(site), self._config, self._journal)
         with self._lock:
             self._token = trio.lowlevel.current_trio_token()
@@ -206,6 +217,11 @@ def parse_addresses(texts: tuple[str, ...]) -> list[HttpAddress]:
             raise ConfigError(_LISTENERS, text, asked)
         found.append(HttpAddress(parts.hostname or "", port, parts.scheme == "https"))
     return found
+
+
+def _check_endpoint(url: str | None) -> None:
+    if url is not None and not url.startswith(SCHEMES):
+        raise ConfigError("http.tracing.endpoint", url, "it is a URL, of http or https.")
 
 
 def _check_parts() -> None:

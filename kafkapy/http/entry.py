@@ -10,6 +10,7 @@
 An answer that has begun may take as long as its reader keeps reading.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Any, Final
@@ -53,7 +54,10 @@ class Entry:
         logins: Logins,
         journal: Journal,
         own_names: Iterable[str] = (),
+        answered: "Counter[tuple[str, int]] | None" = None,
     ) -> None:
+        """`answered`: counts (method, status)."""
+        self._answered: Counter[tuple[str, int]] = Counter() if answered is None else answered
         self._app = app
         self._logins = logins
         self._journal = journal
@@ -68,11 +72,22 @@ class Entry:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        counted = self._counted(scope, _with_headers(scope, send, self._origins))
         refused = await self._refusal(scope, Headers(scope=scope))
         if refused is not None:
-            await refused(scope, receive, _with_headers(scope, send, self._origins))
+            await refused(scope, receive, counted)
             return
-        await self._in_time(scope, receive, _with_headers(scope, send, self._origins))
+        await self._in_time(scope, receive, counted)
+
+    def _counted(self, scope: Scope, send: Send) -> Send:
+        method = str(scope.get("method", "WEBSOCKET"))
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._answered[method, int(message["status"])] += 1
+            await send(message)
+
+        return counted
 
     async def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         size = sum(len(name) + len(value) for name, value in scope["headers"])

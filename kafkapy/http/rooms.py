@@ -15,7 +15,16 @@ from starlette.routing import BaseRoute
 
 from kafkapy.http.site import Site
 
-ROOMS: Final = ("kafkapy.http.health", "kafkapy.http.registry.room", "kafkapy.http.rest.room")
+ROOMS: Final = (
+    "kafkapy.http.health",
+    "kafkapy.http.lag",
+    "kafkapy.http.metrics",
+    "kafkapy.http.alerts",
+    "kafkapy.http.scaling",
+    "kafkapy.http.tracing",
+    "kafkapy.http.registry.room",
+    "kafkapy.http.rest.room",
+)
 
 Run = Callable[[Site], Awaitable[None]]
 

@@ -1,24 +1,46 @@
 """What every page is given: the node, its settings, and Kafka in the name of who asks."""
 
+from collections import Counter
 from typing import Final
 
 from starlette.requests import HTTPConnection
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.core.seams import Journal
+from kafkapy.http.alerting.judge import Judge
+from kafkapy.http.alerting.rules import Alerting, default_rules
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.link import NodeLink
+from kafkapy.http.lag import LagWatch
+from kafkapy.http.probe import Probe
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
+from kafkapy.server.run import Shell
 
 ANONYMOUS: Final = "User:ANONYMOUS"
 PRINCIPAL: Final = "kafkapy.principal"  # in a request's scope
 
 
 class Site:
-    def __init__(self, config: BrokerConfig, journal: Journal, link: NodeLink) -> None:
+    """`shell` is for what the node counts (kafkapy/http/metrics); nothing of it is called."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        journal: Journal,
+        link: NodeLink,
+        shell: Shell,
+        alerting: Alerting | None = None,
+    ) -> None:
         self.config = config
         self.journal = journal
         self.link = link
+        self.shell = shell
+        self.lag = LagWatch()
+        self.probe = Probe()
+        self.alerting = alerting or Alerting(default_rules())
+        self.judge = Judge(self.alerting.rules)
+        # (method, status) of what was answered over HTTP.
+        self.answered: Counter[tuple[str, int]] = Counter()
 
     def kafka(self, request: HTTPConnection) -> Kafka:
         """For one request, in the name of who asks."""

@@ -18,7 +18,8 @@ from threading import Lock
 from typing import Final, Protocol
 
 from kafkapy.core.errors import DiskFailed
-from kafkapy.core.seams import Disk, Flushed
+from kafkapy.core.histogram import Histogram
+from kafkapy.core.seams import Callback, Disk, Flushed
 from kafkapy.core.time import Instant
 from kafkapy.core.turn import Turn
 from kafkapy.server.files import (
@@ -70,6 +71,14 @@ class RealDisk:
         # Files (device, inode) that responses read from though they were closed, and by how many.
         self._lingering: Counter[tuple[int, int]] = Counter()
         self._reaper = Reaper(self.run_in_thread)
+        # For metrics: how long flushes took, and how often a reader had to wait for the disk.
+        self.flush_seconds = Histogram()
+        self.cache_misses = 0
+
+    def bring_in(self, work: Callback, then: Callback) -> None:
+        """Something that is not in the page cache."""
+        self.cache_misses += 1
+        self.run_in_thread(work, then)
 
     @property
     def open_file_count(self) -> int:

@@ -11,9 +11,11 @@ see descriptors and path strings, never these objects.
 
 import os
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Final, Protocol
 
 from kafkapy.core.errors import DiskFailed
+from kafkapy.core.histogram import Histogram
 from kafkapy.core.seams import Bytes, Flushed
 from kafkapy.core.turn import Turn
 from kafkapy.server.page_cache import bring_in, is_cached
@@ -39,6 +41,11 @@ class Descriptors(Protocol):
     def forget(self, file: "RealFile") -> None: ...
 
     def lingers(self, handle: "Handle") -> None: ...
+
+    def bring_in(self, work: Callable[[], None], then: Callable[[], None]) -> None: ...
+
+    @property
+    def flush_seconds(self) -> Histogram: ...
 
 
 class Handle:
@@ -243,7 +250,7 @@ class RealFile:
             self._use(),
             position,
             length,
-            self._disk.run_in_thread,
+            self._disk.bring_in,
             is_fresh=position >= self._written_from and position >= self._size - _FRESH_BYTES,
         )
 
@@ -306,16 +313,21 @@ class RealFile:
         dirty = self.folder.dirty()
         directories = [folder.path for folder, _ in dirty]
         failure: list[OSError] = []
+        took: list[float] = []
 
         def work() -> None:
+            began = perf_counter()
             try:
                 _sync_data(handle.fd)
                 for directory in directories:
                     flush_directory(directory)
             except OSError as error:
                 failure.append(error)
+            took.append(perf_counter() - began)
 
         def done() -> None:
+            for seconds in took:
+                self._disk.flush_seconds.observe(seconds)
             handle.unpin()
             if self._opens == 0:
                 self._disk.forget(self)

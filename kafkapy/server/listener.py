@@ -48,6 +48,7 @@ class Listener:
         """`asks_who`: by SASL, behind TLS or not."""
         self.name = name
         self.connections: set[Connection] = set()
+        self.accepted = 0  # since the start
         self._socket = sock
         self._reactor = reactor
         self._dispatch_for = dispatch_for
@@ -118,6 +119,7 @@ class Listener:
         peer.line = connection
         connection.last_used = time.monotonic()
         self.connections.add(connection)
+        self.accepted += 1
         if self._settling is not None:
             peer.is_settled = False
             self._settling.add(connection)

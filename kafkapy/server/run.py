@@ -17,6 +17,7 @@ import errno
 import gc
 import signal
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +30,7 @@ from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.node.endpoints import ANYWHERE
 from kafkapy.broker.node.identity import CannotStart, is_alone
 from kafkapy.broker.node.node import Node
+from kafkapy.broker.requests.counting import Encode, RequestCounts
 from kafkapy.broker.requests.dispatch import encode
 from kafkapy.broker.requests.request import Peer
 from kafkapy.broker.security.gates import Dispatch, first_frame_bytes, gate_of
@@ -90,7 +92,7 @@ class Serving:
 class Beside(Protocol):
     """What runs beside the node on a thread of its own, as HTTP does (kafkapy/http)."""
 
-    def start(self, node: Node, run_soon: Callable[[Callback], None], turn: Turn) -> None: ...
+    def start(self, shell: "Shell") -> None: ...
 
     def serving(self) -> None:
         """The node serves from now on."""
@@ -178,11 +180,13 @@ class Shell:
         clock: LoopClock | None = None,
     ) -> None:
         self.clock = LoopClock() if clock is None else clock
-        self._turn = Turn()
+        self.turn = self._turn = Turn()
         self._turn.failed = self._disk_failed
         self.listeners: list[Listener] = []
         self.is_serving = False
         self._beside: Beside | None = None
+        # By listener, where there is somebody beside the node who looks at them.
+        self.counts: dict[str, RequestCounts] = {}
         self._config = config
         self._journal = journal
         self._sockets = sockets
@@ -267,7 +271,8 @@ class Shell:
     def put_beside(self, beside: Beside) -> None:
         """Before `start`: how a node that waits for others is, may be asked meanwhile."""
         self._beside = beside
-        beside.start(self.node, self.reactor.run_soon, self._turn)
+        self.counts = {one.name: RequestCounts(time.perf_counter) for one, _ in self._sockets}
+        beside.start(self)
 
     async def start(self) -> None:
         """Return once the node serves, for which others may have to be there; raises what kept
@@ -291,8 +296,8 @@ class Shell:
                 endpoint.name,
                 sock,
                 self.reactor,
-                self._gate_of(endpoint.name),
-                encode,
+                self._counted_gate_of(endpoint.name),
+                self._counted_encode(endpoint.name),
                 self._journal,
                 is_controller=is_controller,
                 max_frame_bytes=first_frame_bytes(self.node, endpoint.name),
@@ -302,6 +307,14 @@ class Shell:
                 door=self.node.door,
             )
             self.listeners.append(listener)
+
+    def _counted_gate_of(self, listener: str) -> Callable[[Peer], Dispatch]:
+        gate, counts = self._gate_of(listener), self.counts.get(listener)
+        return gate if counts is None else lambda peer: counts.dispatch(gate(peer))
+
+    def _counted_encode(self, listener: str) -> Encode:
+        counts = self.counts.get(listener)
+        return encode if counts is None else counts.encode(encode)
 
     def _client_tls(self, listener: str) -> "SSLContext | None":
         tls = None if self._tls is None else self._tls.of(listener)

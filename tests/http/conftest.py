@@ -7,9 +7,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from kafkapy.http.app import make_app
-from kafkapy.http.site import Site
 from kafkapy.testing import Broker
-from tests.http.pages import HTTP, client_of, link_of
+from tests.http.pages import HTTP, client_of, site_of
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,6 @@ def over_http(broker: Broker) -> Iterator[httpx.Client]:
 @pytest.fixture
 def pages(broker: Broker) -> Iterator[TestClient]:
     """The same pages without sockets, on a Trio loop of the test's."""
-    link = link_of(broker)
-    site = Site(link.node.config, link.node.journal, link)
+    site = site_of(broker)
     with TestClient(make_app(site), "http://127.0.0.1", backend="trio") as client:
         yield client

@@ -6,8 +6,10 @@ from typing import Any, TypeVar
 import httpx2 as httpx
 import trio
 
+from kafkapy.http.alerting.rules import Alerting
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.link import NodeLink
+from kafkapy.http.site import Site
 from kafkapy.testing import Broker
 
 HTTP = {"http.listeners": "http://127.0.0.1:0"}
@@ -23,6 +25,13 @@ def link_of(broker: Broker) -> NodeLink:
     http = broker._running().http
     assert http is not None, "it was given http.listeners"
     return http.link
+
+
+def site_of(broker: Broker, alerting: Alerting | None = None) -> Site:
+    link = link_of(broker)
+    shell = broker._running()._shell
+    assert shell is not None, "it runs"
+    return Site(link.node.config, link.node.journal, link, shell, alerting)
 
 
 def with_kafka(

@@ -6,7 +6,6 @@ from typing import Final
 
 from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import int32, strings
-from kafkapy.broker.config.shared_values import NO_TELEMETRY
 from kafkapy.broker.config.validators import between
 from kafkapy.core.errors import ErrorCode, Refused
 
@@ -27,15 +26,9 @@ MATCHABLE: Final = frozenset(
 
 
 class ClientMetricsKeys(Section):
-    metrics = strings(
-        (), "Prefixes of the metrics that clients push; * means all.", ignored=NO_TELEMETRY
-    )
-    interval_ms = int32(
-        300_000, "How often clients push.", valid=between(_LEAST_MS, _MOST_MS), ignored=NO_TELEMETRY
-    )
-    match = strings(
-        (), "Clients that are meant, as <attribute>=<regular expression>.", ignored=NO_TELEMETRY
-    )
+    metrics = strings((), "Prefixes of the metrics that clients push; * means all.")
+    interval_ms = int32(300_000, "How often clients push.", valid=between(_LEAST_MS, _MOST_MS))
+    match = strings((), "Clients that are meant, as <attribute>=<regular expression>.")
 
 
 def check_client_metrics(name: str, values: Mapping[str, str]) -> None:

@@ -32,9 +32,6 @@ NO_PURGATORY: Final = "What waits in kafkapy is dropped as soon as it is answere
 NO_QUOTAS: Final = "kafkapy throttles neither replication nor moves between directories."
 NO_RESERVING: Final = "kafkapy leaves reserving space to the file system."
 NO_STREAMS_GROUPS: Final = "kafkapy has no streams groups: members hear that the API is not there."
-NO_TELEMETRY: Final = (
-    "kafkapy, as Apache Kafka without a plug-in for it, asks clients for no metrics."
-)
 NO_THREADS: Final = "kafkapy has no such thread pool."
 NO_TIERS: Final = "kafkapy has no tiered storage, and switching it on is refused."
 OPENSSLS_OWN: Final = "It is about Java's TLS; kafkapy uses OpenSSL's."

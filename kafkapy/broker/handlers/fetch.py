@@ -212,8 +212,10 @@ class _Fetch:
         served: list[Key] = []
         is_full = self._fetching.is_full
         leaders: set[int] = set()
+        is_consumers = self._call.body.replica_id < 0
         for at, wanted in enumerate(self._wanted):
-            row = self._fetched[at].row
+            fetched = self._fetched[at]
+            row = fetched.row
             name = wanted.topic if wanted.topic_id is None else wanted.topic_id
             if row.current_leader is not None:
                 if self._call.version >= _FIRST_WITH_LEADERS:
@@ -222,6 +224,8 @@ class _Fetch:
                     row.current_leader = None
             if row.slices:
                 served.append((name, wanted.index))
+                if is_consumers and fetched.partition is not None:
+                    fetched.partition.bytes_out += fetched.size
             if is_full or _is_news(wanted, row):
                 topic = topics.get(name)
                 if topic is None:

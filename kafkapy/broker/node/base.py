@@ -5,7 +5,7 @@ its place in the metadata quorum, as a voter or as one that only listens.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.metadata.cluster_view import ClusterView
@@ -17,7 +17,7 @@ from kafkapy.broker.quotas.door import Door
 from kafkapy.broker.quotas.limits import Limits
 from kafkapy.broker.raft.transport import RaftTransport
 from kafkapy.broker.raft.watch import QuorumWatch
-from kafkapy.broker.requests.apis import apis_on
+from kafkapy.broker.requests.apis import Api, apis_on
 from kafkapy.broker.security.authorizer.configured import configured_authorizer
 from kafkapy.broker.security.fetching import Fetch, no_fetch
 from kafkapy.core.addresses import Address
@@ -29,6 +29,9 @@ from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import BROKER_RESOURCE, MetadataImage
 from kafkapy.kraft.metadata_quorum import MetadataQuorum
 from kafkapy.kraft.quorum.voters import VoterAddress
+
+if TYPE_CHECKING:
+    from kafkapy.broker.telemetry.telemetry import Telemetry
 
 # What a node ends of.
 Fatal = DiskFailed | CannotStart
@@ -82,12 +85,14 @@ class NodeBase:
             self.quorum, clock, journal, self.controller_address, self.end
         )
         self.quorum.on_failed = self._metadata_disk_failed
+        # None: nobody looks at what clients would push of their metrics (KIP-714).
+        self.telemetry: Telemetry | None = None
         # None: nobody is asked for anything.
         self.authorizer = configured_authorizer(config, journal)
         # None: there are none, and nobody pays for asking.
         self.quotas: ClientQuotas | None = None
         self.address_limits = Limits({})
-        self._client_quotas = ClientQuotas(config, self.address_limits)
+        self.client_quotas = ClientQuotas(config, self.address_limits)
         self.door = Door(config, clock, lambda: self.address_limits)
         self.quorum.subscribe(self._on_delta)
         # Once the image has what was committed when the quorum was first heard of; a lone node
@@ -111,9 +116,9 @@ class NodeBase:
         if self.authorizer is not None:
             self.authorizer.follow(image, delta)
         if delta.quotas:
-            self.address_limits = self._client_quotas.limits = Limits(image.quotas)
+            self.address_limits = self.client_quotas.limits = Limits(image.quotas)
             has_any = self.address_limits.has_any_of_clients
-            self.quotas = self._client_quotas if has_any else None
+            self.quotas = self.client_quotas if has_any else None
         names = ("", str(self.node_id))
         if any(kind == BROKER_RESOURCE and name in names for kind, name in delta.configs):
             self.config.alter(
@@ -173,7 +178,6 @@ class Role:
         self.authorizer = base.authorizer
         self._base = base
         self.cluster = base.cluster
-        self.apis_on = apis_on
 
     @property
     def image(self) -> MetadataImage:
@@ -182,6 +186,14 @@ class Role:
     @property
     def quotas(self) -> ClientQuotas | None:
         return self._base.quotas
+
+    @property
+    def telemetry(self) -> "Telemetry | None":
+        return self._base.telemetry
+
+    def apis_on(self, *, is_controller: bool) -> tuple[Api, ...]:
+        """What ApiVersions tells."""
+        return apis_on(is_controller=is_controller, has_telemetry=self.telemetry is not None)
 
     @property
     def controller_id(self) -> int:

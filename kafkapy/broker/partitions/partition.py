@@ -66,6 +66,8 @@ class Partition:
         "_replication",
         "_unflushed",
         "_unseen_bytes",
+        "bytes_in",
+        "bytes_out",
         "disk_failed",
         "end_watchers",
         "followers",
@@ -103,6 +105,9 @@ class Partition:
         self.isr: tuple[int, ...] = ()
         self.watchers: dict[Watcher, int] = {}  # of the high watermark, with their marks
         self.end_watchers: dict[EndWatcher, int] = {}  # of the log's end: followers
+        # What clients have written, and consumers been given, in this life of the process.
+        self.bytes_in = 0
+        self.bytes_out = 0
         # Called when a replica's log may begin later than before: DeleteRecords.
         self.start_watchers: list[Callback] = []
         # While this node leads it and others follow.
@@ -252,6 +257,7 @@ class Partition:
         info = log.append_as_leader(
             records, self.leader_epoch, origin, transaction_version, guard, now
         )
+        self.bytes_in += len(records)
         if not at_once:
             if not info.is_duplicate:
                 self._unseen_bytes += len(records)

@@ -87,6 +87,10 @@ class Partitions:
     def __iter__(self) -> Iterator[Partition]:
         return iter(self._by_name.values())
 
+    def snapshot(self) -> list[Partition]:
+        """At once, so that another thread may ask for it too (kafkapy/http)."""
+        return list(self._by_name.values())
+
     def get(self, topic: str, index: int) -> Partition | None:
         return self._by_name.get((topic, index))
 

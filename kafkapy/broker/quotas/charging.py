@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkapy.broker.quotas.client_quotas import Account, ClientQuotas
+from kafkapy.broker.quotas.client_quotas import ClientQuotas
 from kafkapy.broker.quotas.limits import CONSUMED, PRODUCED, REQUEST_TIME
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.core.time import Instant, later
@@ -26,17 +26,12 @@ from kafkapy.protocol.framing import response_head
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
 
-_HEAD: Final = Struct(">hhi").unpack_from
-_LENGTH: Final = Struct(">h").unpack_from
-_LENGTH_BYTES: Final = 2
-_NAME_AT: Final = 8
+_HEAD: Final = Struct(">hhih").unpack_from
+_HEAD_SIZE: Final = 10
 _INT32: Final = Struct(">i")
 _SIZE: Final = 4
 _PERCENT_OF_A_MS: Final = 0.1  # of a second: what a request quota counts in
 _FIRST_FLEXIBLE_PRODUCE: Final = 9
-# As numbers: they are compared for each request.
-_PRODUCE: Final = int(ApiKey.PRODUCE)
-_FETCH: Final = int(ApiKey.FETCH)
 # Packed by hand, with the throttle time first in the body, and since which version.
 _TIME_FIRST: Final = {
     ApiKey.METADATA.value: 3,
@@ -62,28 +57,9 @@ def charge(
     served: tuple[Call[Any], Answer],
 ) -> tuple[Call[Any], Answer]:
     """`served`: what `dispatch` made of the request, whose bytes are only lent until this
-    returns. An answer that is to come is charged when it does. `started` counts where anybody's
-    requests are timed."""
+    returns. An answer that is to come is charged when it does."""
     call, answer = served
-    peer = call.peer
-    if peer.is_controller_listener:
-        return served
-    account = peer.account
-    if (
-        account is None
-        or account.version != quotas.version
-        or request[_NAME_AT : account.end] != account.name
-        or account.principal != peer.principal
-    ):
-        account = peer.account = quotas.account(peer, _name(request), node.clock.now())
-    if account.is_free and not isinstance(answer, Mapping | Later):
-        return served
-    now = node.clock.now()
-    # Quotas may have come meanwhile, by this very request: it was not timed.
-    took_ms = now - started if started else 0
-    if _fits(account, request, served, took_ms, now):
-        return served
-    charged = _Charged(node, quotas, request, call, account, took_ms)
+    charged = _Charged(node, quotas, request, call, node.clock.now() - started)
     if charged.is_exempt:
         return served
     if not isinstance(answer, Later):
@@ -91,47 +67,6 @@ def charge(
     promise = Later()
     answer.when_resolved(lambda resolved: promise.resolve(charged.settle(resolved.answer)))
     return call, promise
-
-
-def _name(request: memoryview) -> bytes:
-    """The client's id with its length, as it stands in the head."""
-    (length,) = _LENGTH(request, _NAME_AT)
-    return bytes(request[_NAME_AT : _NAME_AT + _LENGTH_BYTES + max(length, 0)])
-
-
-def _fits(
-    account: Account,
-    request: memoryview,
-    served: tuple[Call[Any], Answer],
-    took_ms: int,
-    now: Instant,
-) -> bool:
-    """Whether it is a Produce or an answered Fetch that is far from its bounds: charged then, and
-    there is nothing to tell anybody."""
-    call, answer = served
-    if request[0]:
-        return False
-    if request[1] == _PRODUCE:
-        measured, size = account.produced, len(request)
-    elif request[1] == _FETCH and isinstance(answer, Encoded):
-        if _is_replica(call):
-            return True
-        measured = account.consumed
-        size = sum([len(one) if isinstance(one, bytes) else one.length for one in answer.parts])
-    else:
-        return False
-    if measured is not None and not measured[0].fits(size, measured[1], now):
-        return False
-    time = account.time
-    if time is None or answer is None or time[0].fits(took_ms * _PERCENT_OF_A_MS, time[1], now):
-        return True
-    if measured is not None:
-        measured[0].record(-size, now)  # it is all looked at again
-    return False
-
-
-def _is_replica(call: Call[Any]) -> bool:
-    return getattr(call.body, "replica_id", -1) >= 0
 
 
 class _Charged:
@@ -155,12 +90,12 @@ class _Charged:
         quotas: ClientQuotas,
         request: memoryview,
         call: Call[Any],
-        account: Account,
         took_ms: int,
     ) -> None:
         # From the bytes: the call of a Produce that is known by them does not have it all.
-        self._api_key, self._version, self._correlation_id = _HEAD(request)
-        self._client_id = account.client_id
+        self._api_key, self._version, self._correlation_id, length = _HEAD(request)
+        name = request[_HEAD_SIZE : _HEAD_SIZE + max(length, 0)]
+        self._client_id = bytes(name).decode(errors="replace")
         self._node = node
         self._quotas = quotas
         self._call = call
@@ -168,7 +103,14 @@ class _Charged:
         self._size = len(request)
         # In whole milliseconds, of which most requests take none: on the average it is right.
         self._took_ms = took_ms
-        self.is_exempt = self._api_key in _EXEMPT or (self._api_key == _FETCH and _is_replica(call))
+        self.is_exempt = (
+            self._api_key in _EXEMPT or self._peer.is_controller_listener or self._is_replica()
+        )
+
+    def _is_replica(self) -> bool:
+        if self._api_key != ApiKey.FETCH:
+            return False
+        return getattr(self._call.body, "replica_id", -1) >= 0
 
     def settle(self, answer: Resolved) -> Resolved:
         """The answer as it leaves."""
@@ -181,9 +123,9 @@ class _Charged:
             wait_ms = max(
                 wait_ms, self._charge(REQUEST_TIME, self._took_ms * _PERCENT_OF_A_MS, now)
             )
-        if self._api_key == _PRODUCE:
+        if self._api_key == ApiKey.PRODUCE:
             wait_ms = max(wait_ms, self._charge(PRODUCED, self._size, now))
-        elif self._api_key == _FETCH:
+        elif self._api_key == ApiKey.FETCH:
             return self._settle_fetch(answer, wait_ms, now)
         if wait_ms <= 0:
             return answer
@@ -246,7 +188,7 @@ class _Charged:
         first = answer.parts[0]
         if not isinstance(first, bytes):
             return None
-        if self._api_key == _PRODUCE:
+        if self._api_key == ApiKey.PRODUCE:
             is_flexible = self._version >= _FIRST_FLEXIBLE_PRODUCE
             if is_flexible and first[-1]:  # it ends with tags
                 return None
@@ -265,6 +207,9 @@ def mute(node: "Node", peer: Peer, wait_ms: int, now: Instant) -> None:
         return
     was_muted = peer.muted_until > now
     peer.muted_until = until
+    if node.quotas is not None:
+        node.quotas.throttled_count += 1
+        node.quotas.throttled_ms += wait_ms
     if peer.line is not None and not was_muted:
         peer.line.mute(True)
     node.clock.call_at(until, lambda: _unmute(peer, until))

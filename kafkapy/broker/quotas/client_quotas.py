@@ -8,14 +8,7 @@ from collections.abc import Hashable
 from typing import Final, TypeVar
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.quotas.limits import (
-    CONSUMED,
-    MUTATIONS,
-    PRODUCED,
-    REQUEST_TIME,
-    Limit,
-    Limits,
-)
+from kafkapy.broker.quotas.limits import CONSUMED, MUTATIONS, REQUEST_TIME, Limit, Limits
 from kafkapy.broker.quotas.rates import Bucket, Rate
 from kafkapy.broker.requests.request import Peer
 from kafkapy.core.time import Instant
@@ -25,82 +18,17 @@ Measured = TypeVar("Measured", Rate, Bucket)
 # What is measured of so many before those that used nothing lately are forgotten.
 MOST_MEASURED: Final = 10_000
 _SECOND_MS: Final = 1000
-# Of the length before a client's id.
-_LENGTH_BYTES: Final = 2
-
-
-class Account:
-    """What is measured of one client on one connection, found once and kept by it: what is
-    measured, and its bound; None where it may use as much as it likes."""
-
-    __slots__ = (
-        "client_id",
-        "consumed",
-        "end",
-        "is_free",
-        "name",
-        "principal",
-        "produced",
-        "time",
-        "version",
-    )
-
-    def __init__(
-        self,
-        version: int,
-        principal: str,
-        name: bytes,
-        client_id: str,
-        produced: tuple[Rate, float] | None,
-        consumed: tuple[Rate, float] | None,
-        time: tuple[Rate, float] | None,
-    ) -> None:
-        self.version = version
-        self.principal = principal
-        self.name = name
-        self.end = _NAME_AT + len(name)
-        self.client_id = client_id
-        self.produced = produced
-        self.consumed = consumed
-        self.time = time
-        self.is_free = produced is None and consumed is None and time is None
-
-
-# In the head of a request: behind the api key, its version and the correlation id.
-_NAME_AT: Final = 8
 
 
 class ClientQuotas:
     def __init__(self, config: BrokerConfig, limits: Limits) -> None:
-        # Whatever an account was made of changes: then it is made anew.
-        self.version = 0
-        self._limits = limits
+        self.limits = limits
+        # How often clients were told to wait, and how long in all.
+        self.throttled_count = 0
+        self.throttled_ms = 0
         self._config = config
         self._rates: dict[tuple[str, Hashable], Rate] = {}
         self._buckets: dict[Hashable, tuple[Bucket, float]] = {}
-
-    @property
-    def limits(self) -> Limits:
-        return self._limits
-
-    @limits.setter
-    def limits(self, limits: Limits) -> None:
-        self._limits = limits
-        self.version += 1
-
-    @property
-    def measures_time(self) -> bool:
-        """Whether anybody's requests are to be timed."""
-        return REQUEST_TIME in self._limits.kinds
-
-    def account(self, peer: Peer, name: bytes, now: Instant) -> "Account":
-        """Of a client whose id is `name`, as it stands in the head of its requests."""
-        client_id = name[_LENGTH_BYTES:].decode(errors="replace")
-        found: list[tuple[Rate, float] | None] = []
-        for kind in (PRODUCED, CONSUMED, REQUEST_TIME):
-            limit = self._limit(kind, peer, client_id)
-            found.append(limit and (self._rate(kind, limit, now), limit.bound))
-        return Account(self.version, peer.principal, name, client_id, *found)
 
     # --- bytes and time ---
 
@@ -161,7 +89,6 @@ class ClientQuotas:
         if rate is None:
             if len(self._rates) >= MOST_MEASURED:
                 self._rates = {k: one for k, one in self._rates.items() if not one.is_idle(now)}
-                self.version += 1
             rate = self._rates[key] = Rate(self._config.quota_window_num, self._window_ms)
         return rate
 

@@ -52,7 +52,6 @@ class Limits:
             else:
                 key = (USER in names, names.get(USER), CLIENT_ID in names, names.get(CLIENT_ID))
                 self._of_clients[key] = values
-        self.kinds = frozenset(kind for values in self._of_clients.values() for kind in values)
         self._found: dict[tuple[str, str, str], Limit | None] = {}
 
     @property

@@ -18,29 +18,14 @@ class Rate:
     """Per second, over `samples` windows. The time that is divided by is never less than all
     windows but the running one: one large request in a quiet time is not a high rate."""
 
-    __slots__ = ("_least_seconds", "_samples", "_seen", "_total", "_window_ms")
+    __slots__ = ("_samples", "_seen", "_total", "_window_ms")
 
     def __init__(self, samples: int, window_ms: int) -> None:
         self._samples = samples
         self._window_ms = window_ms
-        self._least_seconds = (samples - 1) * window_ms / _SECOND_MS
         # [begun, last used, used], the oldest first.
         self._seen: deque[list[float]] = deque()
         self._total = 0.0
-
-    def fits(self, used: float, bound: float, now: Instant) -> bool:
-        """Recorded, if it surely leaves the average within `bound`: it is divided by no less than
-        all windows but one. False: not recorded, and it has to be looked at closely."""
-        if not self._seen:
-            return False
-        last = self._seen[-1]
-        total = self._total + used
-        if now - last[0] >= self._window_ms or total > bound * self._least_seconds:
-            return False
-        self._total = total
-        last[1] = now
-        last[2] += used
-        return True
 
     def record(self, used: float, now: Instant) -> None:
         seen = self._seen

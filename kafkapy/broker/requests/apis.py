@@ -267,7 +267,14 @@ APIS: tuple[Api, ...] = (
     _row(K.DELETE_SHARE_GROUP_OFFSETS, (0, 0), "DELETE on Group, READ on Topic"),
 )
 
-_ON_BROKER = {int(api.key): api for api in APIS if api.on_broker}
+# Only where somebody looks at what clients push (broker/telemetry): a node without that neither
+# advertises them nor serves them, as Apache Kafka without a reporter for it.
+TELEMETRY_APIS: tuple[Api, ...] = (
+    _row(K.GET_TELEMETRY_SUBSCRIPTIONS, (0, 0), ()),
+    _row(K.PUSH_TELEMETRY, (0, 0), ()),
+)
+
+_ON_BROKER = {int(api.key): api for api in (*APIS, *TELEMETRY_APIS) if api.on_broker}
 _ON_CONTROLLER = {int(api.key): api for api in APIS if api.on_controller}
 
 
@@ -275,7 +282,8 @@ def find_api(api_key: int, *, is_controller: bool) -> Api | None:
     return (_ON_CONTROLLER if is_controller else _ON_BROKER).get(api_key)
 
 
-def apis_on(*, is_controller: bool) -> tuple[Api, ...]:
+def apis_on(*, is_controller: bool, has_telemetry: bool = False) -> tuple[Api, ...]:
     """In order of their keys."""
     table = _ON_CONTROLLER if is_controller else _ON_BROKER
-    return tuple(table[key] for key in sorted(table))
+    left_out = () if has_telemetry else TELEMETRY_APIS
+    return tuple(table[key] for key in sorted(table) if table[key] not in left_out)

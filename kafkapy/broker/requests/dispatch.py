@@ -18,7 +18,6 @@ from kafkapy.broker.requests.apis import Api, find_api
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
 from kafkapy.broker.security.authorizer.needs import check
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.core.time import Instant
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.fetch_request import decode_fetch_request
 from kafkapy.protocol.framing import RequestHeader, frame, read_request_header, response_head
@@ -29,9 +28,6 @@ from kafkapy.protocol.produce_request import decode_produce_request
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
 
-# Nobody's requests are timed.
-_UNTIMED = Instant(0)
-
 
 def dispatch(
     node: "Node", request: memoryview, peer: Peer, is_charged: bool = False
@@ -40,7 +36,7 @@ def dispatch(
     what it uses is already being held against its client's quotas."""
     quotas = node.quotas
     if quotas is not None and not is_charged:
-        started = node.clock.now() if quotas.measures_time else _UNTIMED
+        started = node.clock.now()
         return charge(node, quotas, request, started, dispatch(node, request, peer, True))
     broker = node.broker
     frames = peer.frames

@@ -19,8 +19,9 @@ from kafkapy.core.seams import FileSlice
 from kafkapy.core.time import Instant
 
 if TYPE_CHECKING:
+    from collections import deque
+
     from kafkapy.broker.produce.frame_cache import FrameCache
-    from kafkapy.broker.quotas.client_quotas import Account
 
 Part = bytes | FileSlice
 
@@ -104,9 +105,9 @@ class Peer:
     is_settled: bool = True
     # For the gate of a listener that asks who is there (security/sasl_gate.py).
     line: Line | None = None
-    # What is measured of it, where there are quotas (broker/quotas/charging.py).
-    account: "Account | None" = None
-    # It is throttled.
+    # When what is not answered yet came, and how large it was, if somebody counts (counting.py).
+    began: "deque[tuple[float, int, bytes | None]] | None" = None
+    # It is throttled (broker/quotas/charging.py).
     muted_until: Instant = Instant(0)
 
 

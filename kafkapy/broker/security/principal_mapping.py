@@ -10,6 +10,7 @@ The first rule that fits the whole name counts.
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from kafkapy.core.errors import Corrupt
@@ -38,7 +39,7 @@ _ENCODINGS: Final = {
     0x1B: "latin-1",
     0x1E: "utf-16-be",
 }
-_SEQUENCE, _SET, _OID, _VERSION = 0x30, 0x31, 0x06, 0xA0
+_SEQUENCE, _SET, _OID, _VERSION, _UTC_TIME = 0x30, 0x31, 0x06, 0xA0, 0x17
 _ESCAPED: Final = ',=+<>#;"\\'
 
 
@@ -101,21 +102,36 @@ def _python_group(found: re.Match[str]) -> str:
 
 def subject_of(certificate: bytes) -> str:
     """Corrupt for what is no certificate."""
-    try:
-        (_, whole), _ = _element(certificate, 0)
-        (_, inner), _ = _element(whole, 0)
-        parts = list(_elements(inner))
-        # version (if it is there), serial number, algorithm, issuer, validity, subject
-        tag, name = parts[5 if parts[0][0] == _VERSION else 4]
-    except IndexError:
-        raise Corrupt("not a certificate") from None
-    if tag != _SEQUENCE:
-        raise Corrupt("not a certificate")
+    name = _part(certificate, 4)
     try:
         parts_shown = [_relative_name(one) for kind, one in _elements(name) if kind == _SET]
     except (IndexError, ValueError):
         raise Corrupt("not a certificate's subject") from None
     return ",".join(reversed(parts_shown))
+
+
+def valid_until(certificate: bytes) -> float:
+    """In seconds since 1970. Corrupt for what is no certificate."""
+    try:
+        _, (tag, text) = _elements(_part(certificate, 3))
+        form = "%y%m%d%H%M%SZ" if tag == _UTC_TIME else "%Y%m%d%H%M%SZ"
+        return datetime.strptime(text.decode("ascii"), form).replace(tzinfo=UTC).timestamp()
+    except (IndexError, ValueError):
+        raise Corrupt("not a certificate's validity") from None
+
+
+def _part(certificate: bytes, index: int) -> bytes:
+    """[version], serial number, algorithm, issuer, validity (3), subject (4): a sequence."""
+    try:
+        (_, whole), _ = _element(certificate, 0)
+        (_, inner), _ = _element(whole, 0)
+        parts = list(_elements(inner))
+        tag, content = parts[index + (parts[0][0] == _VERSION)]
+    except IndexError:
+        raise Corrupt("not a certificate") from None
+    if tag != _SEQUENCE:
+        raise Corrupt("not a certificate")
+    return content
 
 
 def _relative_name(data: bytes) -> str:

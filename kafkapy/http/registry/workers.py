@@ -11,7 +11,7 @@ from the next who registers one. A process that nobody has asked for a while is 
 from __future__ import annotations
 
 import json
-import subprocess  # nosec B404
+import subprocess  # nosec B404 - what it starts is named here
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence

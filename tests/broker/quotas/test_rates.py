@@ -54,21 +54,3 @@ def test_a_bucket_holds_what_all_windows_may_use() -> None:
     assert bucket.wait_ms(10, at(9)) == 0
     assert bucket.left(10, at(1000)) == 110
     assert bucket.is_full(10, at(1000))
-
-
-def test_what_fits_is_recorded_and_what_may_not_is_looked_at_closely() -> None:
-    """`fits` says yes only where `wait_ms` would have said nothing."""
-    quick, close = Rate(11, 1000), Rate(11, 1000)
-    fitted, now = 0, 0
-    for step in range(4000):
-        now += (step * 7919) % 40
-        used = float((step * 104_729) % 200)
-        close.record(used, Instant(now))
-        wait_ms = close.wait_ms(5500.0, Instant(now))
-        if quick.fits(used, 5500.0, Instant(now)):
-            fitted += 1
-            assert wait_ms == 0
-        else:
-            quick.record(used, Instant(now))
-            assert quick.wait_ms(5500.0, Instant(now)) == wait_ms
-    assert 300 < fitted < 4000

@@ -1,8 +1,8 @@
 """HTTP beside Kafka's protocol (kafkapy/http). Apache Kafka has no such keys."""
 
 from kafkapy.broker.config.key import Section
-from kafkapy.broker.config.make import int32, string, strings
-from kafkapy.broker.config.validators import ListOf, at_least
+from kafkapy.broker.config.make import float64, int32, string, strings
+from kafkapy.broker.config.validators import ListOf, at_least, between
 
 
 class HttpKeys(Section):
@@ -42,9 +42,30 @@ class HttpKeys(Section):
         "Origins whose pages may use this node's HTTP from a browser; none but its own if empty.",
         valid=ListOf(may_be_empty=True),
     )
+    http_metrics_max_partitions = int32(
+        1000,
+        "How many partitions, and how many partitions of groups, have metrics of their own;"
+        " of the others there are sums.",
+        valid=at_least(0),
+    )
+    http_lag_interval_ms = int32(
+        5000, "How often it is looked how far groups are behind.", valid=at_least(100)
+    )
+    http_alerts_file = string(
+        None, "TOML file of alerts' rules, and a webhook; those that every node has if unset."
+    )
+    http_alerts_interval_ms = int32(
+        15000, "How often alerts' rules are looked at.", valid=at_least(100)
+    )
+    http_tracing_endpoint = string(
+        None, "Where spans of Produce and Fetch go, by OTLP over HTTP; nowhere if unset."
+    )
+    http_tracing_ratio = float64(
+        0.01, "Which part of Produce and Fetch requests is traced, by chance.", valid=between(0, 1)
+    )
     http_allowed_hosts = strings(
         (),
-        "Names by which HTTP may be asked besides addresses, localhost and this machine's own;"
-        " * is any.",
+        "Names by which HTTP may be asked besides addresses, localhost, this machine's own and"
+        " what is advertised; * is any.",
         valid=ListOf(may_be_empty=True),
     )

@@ -10,7 +10,6 @@ from kafkapy.broker.config.shared_values import (
     NO_JAVA,
     NO_JMX,
     NO_QUOTAS,
-    NO_TELEMETRY,
     NOTHING_UNSTABLE,
     PER_BROKER,
 )
@@ -101,7 +100,6 @@ class NodeKeys(Section):
         "Largest batch of metrics that a client may push (KIP-714).",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_TELEMETRY,
     )
     metric_reporters = strings(
         ("org.apache.kafka.common.metrics.JmxReporter",),

@@ -1,0 +1,1 @@
+"""Metrics of clients (KIP-714)."""

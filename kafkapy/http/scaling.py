@@ -1,0 +1,67 @@
+"""/api/v1/scaling/groups/{group}: how far a group is behind, as one JSON object for who decides how
+many consumers it needs: KEDA's metrics-api scaler, a script, a horizontal autoscaler's adapter.
+
+    {"group": "orders", "lag": 1200, "lag_seconds": 14.2, "lag_rate": -3.0, "members": 2,
+     "partitions": 12, "busy_partitions": 7}
+
+Any node may be asked, of a group that another coordinates too. `busy_partitions` have something to
+read: more consumers than that have nothing to do. `lag_seconds` and `lag_rate` are what the
+group's coordinator has looked at; another node says null.
+"""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from kafkapy.core.errors import ErrorCode
+from kafkapy.core.ids import TopicPartition
+from kafkapy.http.kafka import groups, records
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.kafka.errors import KafkaError
+from kafkapy.http.site import Site
+
+
+def routes(site: Site) -> list[BaseRoute]:
+    async def scaling(request: Request) -> Response:
+        """`?topic=` counts that topic alone."""
+        kafka = site.kafka(request)
+        group, topic = request.path_params["group"], request.query_params.get("topic")
+        committed = {
+            where: offset
+            for where, offset in (await groups.committed(kafka, group)).items()
+            if topic in (None, where.topic)
+        }
+        if not committed:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, group, "it has committed nothing (yet)")
+        lags = await _lags(kafka, committed)
+        looked = [one for one in site.lag.of_group(group) if topic in (None, one.topic)]
+        seconds = [one.seconds for one in looked if one.seconds is not None]
+        told = {
+            "group": group,
+            "lag": sum(lags.values()),
+            "lag_seconds": round(max(seconds), 3) if seconds else None,
+            "lag_rate": round(sum(one.rate for one in looked), 3) if looked else None,
+            "members": site.lag.members.get(group) if looked else None,
+            "partitions": len(lags),
+            "busy_partitions": sum(1 for one in lags.values() if one),
+        }
+        return JSONResponse(told)
+
+    return [Route("/api/v1/scaling/groups/{group}", scaling)]
+
+
+async def _lags(kafka: Kafka, committed: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """As of now. Of partitions that were deleted nothing is left to read."""
+    lags: dict[TopicPartition, int] = {}
+    for topic in sorted({where.topic for where in committed}):
+        known = kafka.image.topics_by_name.get(topic)
+        wanted = {
+            where.partition: records.END
+            for where in committed
+            if where.topic == topic and known is not None and where.partition in known.partitions
+        }
+        if wanted:
+            for partition, end in (await records.list_offsets(kafka, topic, wanted)).items():
+                where = TopicPartition(topic, partition)
+                lags[where] = max(0, end - committed[where])
+    return lags

@@ -1,0 +1,148 @@
+"""What /metrics says, against what was done; Prometheus' own parser reads it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+from prometheus_client import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from kafkapy.core.errors import ErrorCode
+from kafkapy.core.ids import TopicPartition
+from kafkapy.http.kafka import groups, records
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.metrics import FAMILIES
+from kafkapy.http.metrics.document import PATH, document
+from kafkapy.protocol.records import NewRecord
+from kafkapy.testing import Broker
+from tests.http.pages import HTTP, client_of, site_of, with_kafka
+
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def scraped(client: httpx.Client) -> Samples:
+    answer = client.get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+def value(samples: Samples, name: str, **labels: object) -> float:
+    return samples[name, frozenset((key, str(one)) for key, one in labels.items())]
+
+
+def test_every_sample_is_of_a_family_that_is_documented(
+    broker: Broker, over_http: httpx.Client
+) -> None:
+    over_http.get("/metrics")
+    text = over_http.get("/metrics").text
+    kinds = {(one.name.removesuffix("_total"), one.type) for one in _families(text)}
+    known = {(one.name.removesuffix("_total"), one.kind) for one in FAMILIES}
+    assert kinds <= known
+    assert len({one.name for one in FAMILIES}) == len(FAMILIES)
+
+
+def _families(text: str) -> Iterator[Metric]:
+    yield from text_string_to_metric_families(text)
+
+
+def test_the_page_of_metrics_is_up_to_date() -> None:
+    assert Path(PATH).read_text(encoding="utf-8") == document(), (
+        "python -m kafkapy.http.metrics.document"
+    )
+
+
+def test_records_and_bytes_are_counted_by_topic(broker: Broker, over_http: httpx.Client) -> None:
+    broker.create_topic("counted", partitions=2)
+
+    async def work(kafka: Kafka) -> None:
+        for _ in range(3):
+            await records.produce(kafka, "counted", 1, [NewRecord(b"k", b"v" * 100, 1)])
+        await records.fetch(kafka, "counted", 1, 0)
+
+    with_kafka(broker, work)
+    samples = scraped(over_http)
+    where = {"topic": "counted", "partition": 1}
+    assert value(samples, "kafka_topic_partition_log_end_offset", **where) == 3
+    assert value(samples, "kafka_topic_partition_current_offset", **where) == 3
+    assert value(samples, "kafka_topic_partition_oldest_offset", **where) == 0
+    assert value(samples, "kafka_topic_partition_leader", **where) == 1
+    assert value(samples, "kafka_topic_partition_in_sync_replica", **where) == 1
+    size = value(samples, "kafka_topic_partition_size_bytes", **where)
+    assert size > 300
+    assert value(samples, "kafka_topic_bytes_in_total", topic="counted") == size
+    assert value(samples, "kafka_topic_bytes_out_total", topic="counted") == size
+
+
+def test_requests_that_came_by_sockets_are_counted(broker: Broker, over_http: httpx.Client) -> None:
+    """A real client's: produced once, refused once."""
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    broker.create_topic("by-socket", config={"max.message.bytes": "1000"})
+    producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap})
+    producer.produce("by-socket", b"x")
+    producer.flush(10)
+    producer.produce("by-socket", b"x" * 5000)
+    producer.flush(10)
+    samples = scraped(over_http)
+    of_produce = {"listener": "PLAINTEXT", "api": "PRODUCE"}
+    assert value(samples, "kafka_request_duration_seconds_count", **of_produce) == 2
+    assert value(samples, "kafka_request_duration_seconds_bucket", le="+Inf", **of_produce) == 2
+    assert value(samples, "kafka_request_duration_seconds_sum", **of_produce) > 0
+    assert value(samples, "kafka_request_bytes_total", **of_produce) > 5000
+    assert value(samples, "kafka_response_bytes_total", **of_produce) > 0
+    refused = ErrorCode.MESSAGE_TOO_LARGE.name
+    assert value(samples, "kafka_request_errors_total", error=refused, **of_produce) == 1
+    assert value(samples, "kafka_connections", listener="PLAINTEXT") >= 1
+    assert value(samples, "kafka_connections_accepted_total", listener="PLAINTEXT") >= 1
+
+
+def test_groups_are_behind_in_records_and_in_seconds(
+    broker: Broker, over_http: httpx.Client
+) -> None:
+    """The oldest record that is not read is of second 1,000 since 1970."""
+    broker.create_topic("behind")
+    where = TopicPartition("behind", 0)
+
+    async def work(kafka: Kafka) -> None:
+        for second in (500, 1000, 2000):
+            await records.produce(kafka, "behind", 0, [NewRecord(None, b"v", second * 1000)])
+        await groups.commit(kafka, "slow", {where: 1})
+        await groups.commit(kafka, "quick", {where: 3})
+        site = site_of(broker)
+        await site.lag.look(kafka.link)
+        by_group = {one.group: one for one in site.lag.found}
+        assert (by_group["slow"].records, by_group["quick"].records) == (2, 0)
+        age = kafka.link.node.clock.wall() / 1000 - 1000
+        assert by_group["slow"].seconds == pytest.approx(age, rel=0.01)
+        assert by_group["quick"].seconds == 0
+
+    with_kafka(broker, work)
+
+
+def test_only_so_many_partitions_are_told_one_by_one() -> None:
+    with (
+        Broker({**HTTP, "http.metrics.max.partitions": "2"}) as broker,
+        client_of(broker) as client,
+    ):
+        broker.create_topic("many", partitions=5)
+        samples = scraped(client)
+        told = [name for name, _ in samples if name == "kafka_topic_partition_size_bytes"]
+        assert len(told) == 2
+        assert value(samples, "kafkapy_metrics_left_out", what="partitions") == 3
+        assert value(samples, "kafka_server_partitions") == 5
+        assert value(samples, "kafka_topics") == 1
+
+
+def test_labels_are_escaped() -> None:
+    from kafkapy.http.metrics.families import GAUGE, Family, Page
+
+    page = Page()
+    page.add(Family("odd", GAUGE, "Odd.", ("name",)), 1.5, 'a"b\\c\nd')
+    text = b"".join(page.chunks()).decode()
+    (family,) = text_string_to_metric_families(text)
+    assert family.samples[0].labels == {"name": 'a"b\\c\nd'}
