@@ -306,7 +306,7 @@ class Runtime(Generic[Rec, Reply]):
         """Tell those who waited too long; what they asked for may still come to be."""
         self._impatience = None
         now = self._clock.now()
-        for waiting in self._uncommitted:
+        for waiting in tuple(self._uncommitted):  # who hears may ask for more at once
             if waiting.deadline > now:
                 self._impatience = self._clock.call_at(waiting.deadline, self._give_up)
                 return

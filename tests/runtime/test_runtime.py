@@ -294,3 +294,23 @@ def test_with_one_each_asker_waits_that_long_for_its_own_commit() -> None:
     assert second == [LATE]
     world.log.commit()
     assert world.told == ["loaded", ["a"], ["b"]]
+
+
+def test_who_hears_that_it_is_too_late_may_ask_again_at_once() -> None:
+    world = World(commit_timeout_ms=100)
+    world.runtime.load()
+    heard: list[Any] = []
+
+    def ask_again(reply: Any) -> None:
+        heard.append(reply)
+        if len(heard) < 3:
+            world.runtime.submit(write("again"), ask_again)
+
+    world.runtime.submit(write("a"), ask_again)
+    world.ask(write("b"))
+    world.clock.advance(100)
+    assert [one.code for one in heard] == [LATE]
+    world.clock.advance(100)
+    assert len(heard) == 2
+    world.log.commit()
+    assert world.told == ["loaded", ["a"], ["b"], ["again"], ["again"]]

@@ -48,3 +48,11 @@ def test_the_examples_tell_right_from_wrong(tmp_path: Path) -> None:
         (tmp_path / file.name).write_text(file.read_text())
     done = run_pytest("-W", "error", tmp_path, cwd=tmp_path)
     assert re.search(r"^\d+ passed", done, re.M), done
+
+
+@pytest.mark.timeout(240)
+def test_the_examples_of_queues_work(tmp_path: Path) -> None:
+    for file in (ROOT / "examples/queues").glob("*.py"):
+        (tmp_path / file.name).write_text(file.read_text())
+    done = run_pytest(tmp_path, cwd=tmp_path)
+    assert re.search(r"^\d+ passed", done, re.M), done

@@ -13,6 +13,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.image.image import TOPIC_RESOURCE
 from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import batches
 from kafkapy.sim.checkers import History, check
 from kafkapy.sim.checkers.history import all_polls, all_sends
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep
@@ -86,8 +87,8 @@ def judge_images(world: ClusterWorld, within_ms: int) -> None:
 
 
 def judge_replicas(world: ClusterWorld, within_ms: int) -> None:
-    """Nobody writes any more: replicas catch up, then they are equal. Each cleans for itself,
-    so that compacted ones are not."""
+    """Nobody writes any more: replicas catch up, then they are equal from where all of them begin.
+    Each cleans for itself, so that compacted ones are not."""
     said = ""
     for _ in range(within_ms // _LOOKS_EVERY_MS):
         said = _what_differs(world)
@@ -99,6 +100,7 @@ def judge_replicas(world: ClusterWorld, within_ms: int) -> None:
 
 def _what_differs(world: ClusterWorld) -> str:
     found: dict[TopicPartition, dict[str, bytes]] = {}
+    starts: dict[TopicPartition, int] = {}
     for host in world.brokers:
         assert host.node is not None
         assert host.node.broker is not None
@@ -108,11 +110,23 @@ def _what_differs(world: ClusterWorld) -> str:
                 continue
             data = b"".join(host.disk.contents(one.file.path) for one in log.segments)
             found.setdefault(partition.topic_partition, {})[host.name] = data
-    for topic_partition, copies in found.items():
+            start = max(starts.get(partition.topic_partition, 0), log.log_start_offset)
+            starts[partition.topic_partition] = start
+    for topic_partition, wholes in found.items():
+        start = starts[topic_partition]
+        copies = {name: _from(data, start) for name, data in wholes.items()}
         if len(set(copies.values())) > 1:
             sizes = {name: len(data) for name, data in copies.items()}
             return f"the replicas of {topic_partition} differ, of {sizes} bytes"
     return ""
+
+
+def _from(data: bytes, offset: int) -> bytes:
+    """Batches that are deleted by DeleteRecords may still be there, or not any more."""
+    for position, header in batches(data):
+        if header.last_offset >= offset:
+            return data[position:]
+    return b""
 
 
 def look_at_metadata(admin: Administrator, broker: int) -> Actor:
