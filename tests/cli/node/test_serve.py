@@ -46,7 +46,7 @@ def test_a_disk_that_fails_under_a_node_is_one_line(
 ) -> None:
     """It ends in a task of the node's, and so in a group."""
 
-    async def serve(*_: object) -> None:
+    async def serve(*_: object, beside: object) -> None:
         async def fail() -> None:
             raise DiskFailed("/data/t-0/0.log", "No space left on device")
 
