@@ -4,14 +4,19 @@ Plain data: names, ranges and the precedence topic > broker > default are read a
 in `broker/config`; whoever changes a topic's settings hands the log a whole new LogConfig.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from kafkapy.core.data import dataclass
+from kafkapy.protocol.records import Record
 
 FOREVER_MS: Final = 2**63 - 1
 UNLIMITED: Final = -1
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000
+
+#: What is wrong with a client's record, as a sentence; Refused if it cannot be told yet.
+RecordCheck = Callable[[Record], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,9 @@ class LogConfig:
     min_insync_replicas: int = 1
     unclean_leader_election_enable: bool = False
 
+    #: Beyond what a log itself knows to ask of its records: broker/produce/schema_ids.py.
+    record_check: RecordCheck | None = None
+
     @property
     def is_compacted(self) -> bool:
         return "compact" in self.cleanup_policy
@@ -69,6 +77,7 @@ class LogConfig:
             and not self.uses_log_append_time
             and self.message_timestamp_before_max_ms == FOREVER_MS
             and not self.is_compacted
+            and self.record_check is None
         )
 
     @property

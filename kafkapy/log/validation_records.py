@@ -4,13 +4,13 @@ One bad record refuses its whole batch. The answer names the bad ones by their i
 INVALID_TIMESTAMP if any of them has a timestamp out of range, else INVALID_RECORD.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.log.append import NO_TIMESTAMP, RecordsRefused
-from kafkapy.log.config import LogConfig
+from kafkapy.log.config import LogConfig, RecordCheck
 from kafkapy.protocol.batch import BatchHeader
 from kafkapy.protocol.records import Record, encode_record
 
@@ -34,6 +34,16 @@ def check_records(
             errors.append((index, why))
     if has_bad_timestamp:
         raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, "records with invalid timestamps", errors)
+    _refuse(errors)
+
+
+def check_each(records: Iterable[Record], check: RecordCheck) -> None:
+    """RecordsRefused if somebody finds something wrong with a record."""
+    found = ((index, check(record)) for index, record in enumerate(records))
+    _refuse([(index, why) for index, why in found if why is not None])
+
+
+def _refuse(errors: list[tuple[int, str]]) -> None:
     if errors:
         first = "; ".join(f"{index}: {why}" for index, why in errors[:_ERRORS_NAMED])
         raise RecordsRefused(

@@ -1,14 +1,23 @@
 """A broker with HTTP beside it, asked with sockets and without."""
 
 from collections.abc import Iterator
+from importlib import import_module
 
 import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
+import kafkapy.http.server
 from kafkapy.http.app import make_app
+from kafkapy.http.rooms import ROOMS
 from kafkapy.testing import Broker
 from tests.http.pages import HTTP, client_of, site_of
+
+# All that HTTP's thread would import at its start. pytest rewrites kafkapy's modules as they are
+# imported, and CPython 3.11 cannot make syntax trees on two threads at a time: SystemError, "AST
+# constructor recursion depth mismatch", in the one or the other.
+for _room in (kafkapy.http.server.__name__, *ROOMS):
+    import_module(_room)
 
 
 @pytest.fixture(scope="module")

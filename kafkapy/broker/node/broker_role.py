@@ -10,6 +10,7 @@ won the quorum.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
@@ -31,6 +32,7 @@ from kafkapy.broker.node.settings import (
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.peers.broker_connections import BrokerConnections, OtherBrokers
+from kafkapy.broker.produce.schema_ids import SCHEMA_KEYS, SchemaIds
 from kafkapy.broker.replication.assignments import DirectoryAssignments
 from kafkapy.broker.replication.replication import Replication
 from kafkapy.broker.replication.serving import ReplicaSessions
@@ -69,6 +71,7 @@ class BrokerRole(Role):
         self.hang_up: HangUp = _nobody_is_connected
         self._end = base.end
         self.topic_configs = TopicConfigs(self.config)
+        self.schema_ids = SchemaIds()
         slots = self.config.max_incremental_fetch_session_cache_slots
         self.fetch_sessions = FetchSessions(slots, self.rng)
         self.replica_sessions = ReplicaSessions(
@@ -282,7 +285,13 @@ class BrokerRole(Role):
         return None if found is None or found.is_offline else found.log.high_watermark
 
     def log_config(self, topic: str) -> LogConfig:
-        return self.topic_configs.log_config(self.image.configs(TOPIC_RESOURCE, topic))
+        overrides = self.image.configs(TOPIC_RESOURCE, topic)
+        config = self.topic_configs.log_config(overrides)
+        if SCHEMA_KEYS.isdisjoint(overrides):
+            return config
+        setting = partial(self.topic_configs.value, overrides=overrides)
+        check = self.schema_ids.check_of(topic, setting)
+        return replace(config, record_check=check)
 
     # --- metadata ---
 

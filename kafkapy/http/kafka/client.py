@@ -12,6 +12,7 @@ themselves: those are asked again until the time is up.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import trio
@@ -112,7 +113,8 @@ class Kafka:
     async def __aexit__(self, *_: object) -> None:
         own, self._own = self._own, None
         if own is not None:
-            with trio.CancelScope(shield=True):
+            # A node that stops has closed them with all others.
+            with trio.CancelScope(shield=True), suppress(KafkaError):
                 await self.link.call(own.close)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import trio
@@ -13,6 +14,7 @@ from kafkapy.broker.config.table import SUPER_USERS
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.registry.access import Access
+from kafkapy.http.registry.authority import Authority
 from kafkapy.http.registry.configs import Level
 from kafkapy.http.registry.errors import RegistryError
 from kafkapy.http.registry.pages import PAGES, Page
@@ -64,8 +66,16 @@ async def run(site: Site) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(registry.store.follow)
             nursery.start_soon(registry.workers.let_go_when_idle)
+            authority = Authority(site, registry.store, nursery)
+            await site.link.call(partial(_tell, site, authority))
     finally:
         await registry.workers.close()
+
+
+def _tell(site: Site, authority: Authority) -> None:
+    """On the node's loop. A node that is no broker has no topics to ask for."""
+    if site.link.node.broker is not None:
+        site.link.node.broker.schema_ids.authority = authority
 
 
 async def _answer(registry: Registry, site: Site, request: Request) -> Response:

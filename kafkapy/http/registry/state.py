@@ -55,6 +55,9 @@ class State:
         self._ids: dict[str, dict[bytes, SchemaId]] = defaultdict(dict)
         self._highest: dict[str, int] = defaultdict(int)
         self._referrers: dict[Key, set[Key]] = defaultdict(set)
+        # Of the default context, by id and by guid: whole sets, changed as a whole, so that the
+        # node's thread may look while this one writes.
+        self._names: dict[SchemaId | bytes, frozenset[str]] = {}
 
     # What becomes true
 
@@ -98,6 +101,17 @@ class State:
         self._highest[context] = max(self._highest[context], stored.id)
         for key in _references(stored):
             self._referrers[key].add(stored.key)
+        self._name(context, stored)
+
+    def _name(self, context: str, stored: StoredSchema) -> None:
+        if context != DEFAULT_CONTEXT:
+            return
+        names = frozenset(name for name, _ in self._by_id[context].get(stored.id, ()))
+        for known_as in (stored.id, stored.schema.digest()):
+            if names:
+                self._names[known_as] = names
+            else:
+                self._names.pop(known_as, None)
 
     def _forget(self, subject: str, version: Version) -> None:
         stored = self._subjects.get(subject, {}).pop(version, None)
@@ -113,6 +127,7 @@ class State:
             self._ids[context].pop(stored.schema.digest(), None)
         for key in _references(stored):
             self._referrers[key].discard(stored.key)
+        self._name(context, stored)
 
     def _stored(self, key: Key) -> StoredSchema:
         return self._subjects[key[0]][key[1]]
@@ -203,6 +218,10 @@ class State:
     def id_of(self, context: str, schema: Schema) -> SchemaId | None:
         """The id under which exactly this is registered there."""
         return self._ids.get(context, {}).get(schema.digest())
+
+    def names_of(self, known_as: SchemaId | bytes) -> frozenset[str] | None:
+        """The subjects of the default context that have an id or a guid. For any thread."""
+        return self._names.get(known_as)
 
     def next_id(self, context: str) -> SchemaId:
         return SchemaId(self._highest[context] + 1)

@@ -31,6 +31,7 @@ from kafkapy.http.kafka.client import TRANSACTION, Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.records import END, START, fetch, list_offsets, produce
 from kafkapy.http.registry.configs import DEFAULT_LEVEL, Level
+from kafkapy.http.registry.errors import RegistryError
 from kafkapy.http.registry.records import Noop, Record, Unreadable, decode, encode
 from kafkapy.http.registry.state import State
 from kafkapy.protocol.api_keys import ApiKey
@@ -173,17 +174,30 @@ class Store:
         async with self._writing:
             for _ in range(_ATTEMPTS):
                 try:
-                    await self._take_turn(kafka)
-                    records, decision = await decide(self.state)
-                    if records:
-                        await self._write(kafka, records)
-                    return decision
+                    return await self._decided(kafka, decide)
                 except KafkaError as failed:
-                    # It may have been written, or not: whoever decides next has read it.
-                    self._turn = None
                     if failed.code not in _FENCED:
                         raise
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, self.topic, "others keep writing")
+
+    async def _decided(self, kafka: Kafka, decide: Decide[Decision]) -> Decision:
+        is_certain = False
+        try:
+            await self._take_turn(kafka)
+            records, decision = await decide(self.state)
+            if records:
+                await self._write(kafka, records)
+            is_certain = True
+            return decision
+        except RegistryError:
+            # Refused, and nothing written.
+            is_certain = True
+            raise
+        finally:
+            # Otherwise it may have been written, or not, also when who asked has gone. The next
+            # number is not known then: whoever decides next takes an epoch, and has read it.
+            if not is_certain:
+                self._turn = None
 
     async def _take_turn(self, kafka: Kafka) -> None:
         if self._turn is not None and trio.current_time() - self._last_written < _SILENT_SECONDS:

@@ -1,6 +1,6 @@
 """Settings of a topic (ConfigResource TOPIC), each with the broker key that is its default."""
 
-from kafkapy.broker.config.key import Section
+from kafkapy.broker.config.keys.schemas import SchemaKeys
 from kafkapy.broker.config.make import boolean, float64, int32, int64, string, strings
 from kafkapy.broker.config.shared_values import MAX_LONG, NO_RESERVING, NO_TIERS
 from kafkapy.broker.config.validators import (
@@ -13,7 +13,7 @@ from kafkapy.broker.config.validators import (
 )
 
 
-class TopicKeys(Section):
+class TopicKeys(SchemaKeys):
     cleanup_policy = strings(
         ("delete",),
         "What happens to old records: delete, compact, both, or with an empty list nothing.",
