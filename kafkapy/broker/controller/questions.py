@@ -215,6 +215,9 @@ def _agreed(row: Any) -> PartitionAgreed | Refused:
 
 # -- topics
 
+# Long enough for a queue: Apache Kafka's controller refuses what has waited in its own for longer.
+_CREATION_TIMEOUT_MS: Final = 5_000
+
 
 def _topics(event: CreateTopics) -> Fields:
     return {
@@ -231,8 +234,7 @@ def _topics(event: CreateTopics) -> Fields:
             }
             for one in event.topics
         ],
-        # The answer of the controller is enough: who asked follows the metadata itself.
-        "timeout": 0,
+        "timeout": _CREATION_TIMEOUT_MS,
         "validate_only": event.validate_only,
     }
 

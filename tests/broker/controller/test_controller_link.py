@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kafkapy.broker.controller.questions import QUESTIONS
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.brokers import BrokerHeartbeat
 from kafkapy.kraft.controller.directories import AssignReplicas, ReplicaDirectory
@@ -94,6 +95,13 @@ def test_topics_are_created_or_refused_one_by_one(kit: LinkKit) -> None:
     answer = ask(kit, kit.link.create_topics, event)
     assert answer["t"].code is ErrorCode.TOPIC_ALREADY_EXISTS
     assert isinstance(answer["u"], TopicCreated)
+
+
+def test_a_controller_of_another_kind_is_given_time_to_create_a_topic() -> None:
+    """Apache Kafka's refuses with REQUEST_TIMED_OUT what has waited in its queue for longer than
+    the request says: with 0, all of it while anything else is done."""
+    asked = QUESTIONS[CreateTopics].fields(CreateTopics((NewTopic("t", 1, 1),)))
+    assert asked["timeout"] >= 1000
 
 
 def test_an_answer_waits_for_the_commit(kit: LinkKit) -> None:
