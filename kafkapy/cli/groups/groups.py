@@ -7,6 +7,7 @@ from kafkapy.cli.arguments import asking, utf8
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.finding import GROUP, chosen_partitions, coordinator, each_broker
 from kafkapy.cli.groups.reset_plan import Target, add_targets, new_offsets, target_of
+from kafkapy.cli.groups.share import described_share, show_share
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 from kafkapy.core.errors import ErrorCode
@@ -88,6 +89,9 @@ def _list(options: argparse.Namespace) -> int:
 
 def _describe(options: argparse.Namespace) -> int:
     with coordinator(options.server, GROUP, options.group) as client:
+        share = described_share(client, options.group)
+        if share is not None:
+            return show_share(client, options, share)
         group = _described(client, options.group)
         committed = _committed(client, options.group)
         ends = _offsets_at(client, {*committed, *group.owners}, _END, is_whole=False)
@@ -132,6 +136,8 @@ def _member_rows(group: _Described) -> list[dict[str, Any]]:
 def _reset(options: argparse.Namespace) -> int:
     target: Target = target_of(options)
     with coordinator(options.server, GROUP, options.group) as client:
+        if described_share(client, options.group) is not None:
+            raise Failed(f"{options.group} is a share group: kafka-share-groups resets these")
         committed = _committed(client, options.group)
         wanted = chosen_partitions(client, options.topic) or set(committed)
         if not wanted:
