@@ -175,6 +175,15 @@ $(VENV)/.containers: $(VENV)/.dev
 containers: $(VENV)/.containers
 	$(BIN)/python -m pytest container_tests --timeout 900
 
+# The console in the system's Chromium (console_tests/README.md).
+.PHONY: console-test
+$(VENV)/.console: $(VENV)/.dev
+	$(PIP) -e '.[dev,console]'
+	@touch $@
+
+console-test: $(VENV)/.console
+	$(BIN)/python -m pytest console_tests --timeout 300
+
 oracle: $(VENV)/.python
 	$(BIN)/python scripts/oracle fetch
 

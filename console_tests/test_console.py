@@ -1,0 +1,210 @@
+"""Every page of the console, as somebody with a browser meets it."""
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from console_tests.conftest import KEPT, ROOT
+from console_tests.filling import YESTERDAY_MS
+
+_PAGES = {
+    "overview": "/",
+    "topics": "/console/topics",
+    "search": "/console/topics?q=team-0",
+    "create": "/console/create-topic",
+    "topic": "/console/topics/orders",
+    "settings": "/console/topics/orders/settings?all=1",
+    "setting": "/console/topics/orders/settings/retention.ms",
+    "messages": "/console/topics/orders/messages?limit=20",
+    "message": "/console/topics/orders/messages/2/40",
+    "picture": "/console/topics/pictures/messages/0/0",
+    "produce": "/console/topics/orders/produce",
+    "delete": "/console/topics/orders/delete",
+    "groups": "/console/groups",
+    "group": "/console/group?name=billing",
+    "reset": "/console/group/reset?name=billing&to=earliest",
+    "transactions": "/console/transactions",
+    "transaction": "/console/transaction?id=invoices-1",
+    "acls": "/console/acls",
+    "users": "/console/users",
+    "quotas": "/console/quotas",
+    "problem": "/console/topics/absent",
+}
+
+
+class Seen:
+    """A page that notes what a browser complains of, and whom it asks."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        self.address = address
+        self.complaints: list[str] = []
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", self._asked)
+
+    def go(self, path: str) -> Page:
+        self.page.goto(self.address + path)
+        return self.page
+
+    def _said(self, message: Any) -> None:
+        if message.type == "error" and "status of 404" not in message.text:
+            self.complaints.append(message.text)
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "blob:", "data:")):
+            self.complaints.append(f"asks {request.url}")
+
+
+@pytest.fixture
+def seen(chromium: Browser, address: str) -> Iterator[Seen]:
+    page = chromium.new_page(viewport={"width": 1200, "height": 800})
+    page.set_default_timeout(30_000)
+    made = Seen(page, address)
+    yield made
+    page.close()
+    assert made.complaints == []
+
+
+def picture(page: Page, name: str) -> None:
+    KEPT.mkdir(exist_ok=True)
+    data = page.screenshot(path=KEPT / f"{name}.png")
+    wanted: Path = ROOT / "docs" / "console" / f"{name}.png"
+    if os.environ.get("PICTURES") == "docs" and name in ("overview", "messages", "reset", "phone"):
+        wanted.write_bytes(data)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_there_and_axe_finds_no_serious_fault(
+    seen: Seen, axe: str | None, scheme: Literal["light", "dark"]
+) -> None:
+    if axe is None:
+        pytest.skip("axe-core is not here, nor npm to get it")
+    seen.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    faults = []
+    for name, path in _PAGES.items():
+        page = seen.go(path)
+        expect(page.locator("h1")).to_be_visible()
+        picture(page, name if scheme == "light" else f"{name}-dark")
+        page.evaluate(axe)
+        found = page.evaluate("axe.run()")
+        faults += [
+            f"{name}: {one['id']}: {node['html']}"
+            for one in found["violations"]
+            if one["impact"] in ("serious", "critical")
+            for node in one["nodes"]
+        ]
+    assert faults == []
+
+
+def test_no_page_is_wider_than_a_phone(seen: Seen) -> None:
+    seen.page.set_viewport_size({"width": 375, "height": 740})
+    seen.page.emulate_media(color_scheme="dark")
+    for name, path in _PAGES.items():
+        page = seen.go(path)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        picture(page, f"{name}-phone" if name != "group" else "phone")
+        assert width <= 375, name
+
+
+def test_why_a_group_is_stuck_is_found(seen: Seen) -> None:
+    """From the overview by keys and links alone to the record that is not like the others."""
+    page = seen.go("/")
+    page.keyboard.press("g")
+    page.keyboard.press("g")
+    expect(page.get_by_role("heading", name="Groups")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("billing")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 to 1 of 1 groups")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nobody reads: the group has no members")).to_be_visible()
+    page.get_by_role("link", name="Messages of orders-2 from offset 23").click()
+    expect(page.locator("#records tr").first).to_contain_text("<order><number>2023")
+    page.locator("#records tr a.open").first.click()
+    expect(page.get_by_label("Value", exact=True)).to_contain_text("<order><number>2023")
+
+
+def test_a_group_reads_again_from_yesterday_afternoon(seen: Seen) -> None:
+    page = seen.go("/console/group?name=replayed")
+    page.get_by_role("link", name="Reset offsets").click()
+    at = datetime.fromtimestamp(YESTERDAY_MS / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    page.get_by_label("To", exact=True).select_option("time")
+    page.get_by_label("Time (UTC)").fill(at)
+    page.get_by_role("button", name="Preview").click()
+    rows = page.get_by_role("region", name="What would change").locator("tbody tr")
+    expect(rows).to_have_count(6)
+    expect(rows.first).to_contain_text("-80")
+    picture(page, "reset")
+    page.get_by_role("button", name="Set these offsets").click()
+    expect(page.get_by_text("offsets are changed")).to_be_visible()
+    expect(page.get_by_role("link", name="offset 120").first).to_be_visible()
+    assert page.locator("dl.cards").inner_text().count("480") == 1
+
+
+def test_a_topic_lives_and_dies(seen: Seen) -> None:
+    page = seen.go("/console/topics")
+    page.get_by_role("link", name="Create a topic").click()
+    page.get_by_label("Name").fill("made-here")
+    page.get_by_label("Partitions").fill("2")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_text("The topic is created")).to_be_visible()
+    page.get_by_role("link", name="Settings").click()
+    page.get_by_role("link", name=re.compile("^All ")).click()
+    page.get_by_role("link", name="cleanup.policy").click()
+    page.get_by_label("New value").fill("compact")
+    page.get_by_role("button", name="Set", exact=True).click()
+    expect(page.get_by_role("row", name="cleanup.policy")).to_contain_text("compact")
+    page.get_by_role("link", name="Delete").click()
+    page.get_by_label("Type the topic").fill("made-here")
+    page.get_by_role("button", name="Delete the topic").click()
+    expect(page.get_by_text("The topic is deleted")).to_be_visible()
+
+
+def test_what_is_produced_here_is_followed_there(chromium: Browser, seen: Seen) -> None:
+    page = seen.go("/console/topics/payments/messages")
+    expect(page.get_by_label("Offset", exact=True)).to_be_hidden()
+    page.get_by_role("button", name="Follow live").click()
+    expect(page.locator("#said")).to_have_text("Following: 0 since then.")
+    other = chromium.new_page()
+    other.goto(seen.address + "/console/topics/payments/produce")
+    other.get_by_label("Key (empty: none)").fill("k<b>ey")
+    other.get_by_label("Value", exact=True).fill('{"by": "<img src=x onerror=alert(1)>"}')
+    other.get_by_label("Partition", exact=True).select_option("1")
+    other.get_by_role("button", name="Produce").click()
+    expect(other.get_by_label("Value", exact=True)).to_contain_text("<img src=x")
+    other.close()
+    first = page.locator("#records tr").first
+    expect(first).to_contain_text('{"by": "<img src=x onerror=alert(1)>"}')
+    expect(page.locator("#records img")).to_have_count(0)
+    picture(page, "following")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("#said")).to_have_text("1 came while it was followed.")
+
+
+def test_a_message_of_a_megabyte_is_cut_and_downloads_whole(seen: Seen) -> None:
+    page = seen.go("/console/topics/pictures/messages")
+    page.locator("#records a.open").click()
+    expect(page.get_by_text("900.0 KiB")).to_be_visible()
+    with page.expect_download() as told:
+        page.get_by_role("link", name="Download the value").click()
+    assert Path(told.value.path()).read_bytes() == bytes(range(256)) * 3600
+    assert told.value.suggested_filename == "pictures-0-0.value"
+
+
+def test_an_open_transaction_is_found(seen: Seen) -> None:
+    page = seen.go("/console/transactions")
+    expect(page.get_by_text("1 open.")).to_be_visible()
+    page.get_by_role("link", name="invoices-1").click()
+    page.get_by_role("link", name="in-doubt-0").click()
+    expect(page.locator("#records")).to_contain_text("not committed")
+    page.get_by_label("uncommitted, too").uncheck()
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.get_by_text("No messages here")).to_be_visible()

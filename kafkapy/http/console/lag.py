@@ -1,0 +1,78 @@
+"""What groups have committed, beside where the logs end."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import trio
+
+from kafkapy.core.ids import TopicPartition
+from kafkapy.http.console.seeing import offsets
+from kafkapy.http.kafka import groups
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.kafka.errors import KafkaError
+from kafkapy.http.kafka.records import END
+from kafkapy.kraft.acls import Operation, ResourceType
+
+_AT_ONCE = 8
+
+
+class Lag(NamedTuple):
+    """`end` and `lag` are None where nobody could be asked."""
+
+    committed: int | None
+    end: int | None
+
+    @property
+    def lag(self) -> int | None:
+        if self.committed is None or self.end is None:
+            return None
+        return max(0, self.end - self.committed)
+
+
+async def ends_of(
+    kafka: Kafka, wanted: Iterable[TopicPartition], when: int = END
+) -> dict[TopicPartition, int]:
+    """Of those that are there, led, and the principal's to see."""
+    by_topic: dict[str, set[int]] = {}
+    for topic, partition in wanted:
+        if topic in kafka.image.topics_by_name:
+            by_topic.setdefault(topic, set()).add(partition)
+    seen = await kafka.allowed(Operation.DESCRIBE, ResourceType.TOPIC, sorted(by_topic))
+    found = {}
+    for topic in sorted(seen):
+        for partition, offset in (await offsets(kafka, topic, by_topic[topic], when)).items():
+            found[TopicPartition(topic, partition)] = offset
+    return found
+
+
+async def lag_of(
+    kafka: Kafka, committed: Mapping[TopicPartition, int], owned: Iterable[TopicPartition] = ()
+) -> dict[TopicPartition, Lag]:
+    """Of what was committed, and of what members own without having committed."""
+    wanted = sorted({*committed, *owned})
+    ends = await ends_of(kafka, wanted)
+    return {one: Lag(committed.get(one), ends.get(one)) for one in wanted}
+
+
+async def total_lags(kafka: Kafka, names: Iterable[str]) -> dict[str, int | None]:
+    """Of several groups; None for those that do not tell."""
+    found: dict[str, dict[TopicPartition, int] | None] = {}
+    limit = trio.CapacityLimiter(_AT_ONCE)
+
+    async def one(name: str) -> None:
+        async with limit:
+            try:
+                found[name] = await groups.committed(kafka, name)
+            except KafkaError:
+                found[name] = None
+
+    async with trio.open_nursery() as nursery:
+        for name in names:
+            nursery.start_soon(one, name)
+    ends = await ends_of(kafka, {each for some in found.values() if some for each in some})
+    return {
+        name: None
+        if some is None
+        else sum(max(0, ends[where] - offset) for where, offset in some.items() if where in ends)
+        for name, some in found.items()
+    }

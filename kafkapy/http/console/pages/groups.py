@@ -1,0 +1,139 @@
+"""Groups: which there are, who is in them, and how far behind they are."""
+
+from typing import Any, Final, NamedTuple
+
+from kafkapy.core.errors import Corrupt, ErrorCode
+from kafkapy.core.ids import TopicPartition
+from kafkapy.group.embedded import read_assignment
+from kafkapy.http.console.asked import Asked, Pages
+from kafkapy.http.console.lag import lag_of, total_lags
+from kafkapy.http.console.paging import part_of
+from kafkapy.http.kafka import groups
+from kafkapy.http.kafka.errors import KafkaError, check
+from kafkapy.http.problems import Problem
+from kafkapy.protocol.api_keys import ApiKey
+
+_ROWS: Final = 25
+_SHARE: Final = "share"
+
+
+class Member(NamedTuple):
+    id: str
+    client: str
+    host: str
+    owned: tuple[TopicPartition, ...]
+
+
+class Described(NamedTuple):
+    type: str
+    state: str
+    assignor: str
+    members: list[Member]
+
+
+async def show(asked: Asked) -> Any:
+    text = asked.query("q").lower()
+    found = [one for one in await groups.list_groups(asked.kafka) if text in one.name.lower()]
+    part = part_of(asked, found, _ROWS)
+    lags = await total_lags(asked.kafka, [one.name for one in part.rows if one.type != _SHARE])
+    return asked.page("groups.html", part=part, lags=lags, text=asked.query("q"))
+
+
+async def one_group(asked: Asked) -> Any:
+    name = asked.query("name")
+    listed = next((one for one in await groups.list_groups(asked.kafka) if one.name == name), None)
+    if listed is not None and listed.type == _SHARE:
+        return asked.page("share_group.html", name=name, listed=listed)
+    with asked.needs("DESCRIBE", "GROUP", name):
+        group = await described(asked, name)
+        committed = await groups.committed(asked.kafka, name)
+    owners = {where: member for member in group.members for where in member.owned}
+    lags = await lag_of(asked.kafka, committed, owners)
+    part = part_of(asked, sorted(lags), 200)
+    known = [one.lag for one in lags.values() if one.lag is not None]
+    return asked.page(
+        "group.html",
+        name=name,
+        group=group,
+        part=part,
+        lags=lags,
+        owners=owners,
+        total=sum(known),
+        most=max(known, default=0),
+        coordinator=await asked.kafka.coordinator(name),
+    )
+
+
+async def described(asked: Asked, name: str) -> Described:
+    """As the new protocol's groups are, or else the old one's."""
+    if not name:
+        raise Problem(404, "which group? …/console/group?name=")
+    body = {"group_ids": [name], "include_authorized_operations": False}
+    answer = await asked.kafka.ask_coordinator(
+        name, ApiKey.CONSUMER_GROUP_DESCRIBE, body, lambda one: int(one.groups[0].error_code)
+    )
+    row = answer.groups[0]
+    if row.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        return await _classic(asked, name)
+    check(row.error_code, name, row.error_message)
+    members = []
+    for one in row.members:
+        owned = tuple(
+            TopicPartition(topic.topic_name, partition)
+            for topic in one.assignment.topic_partitions
+            for partition in topic.partitions
+        )
+        members.append(Member(one.member_id, one.client_id, one.client_host, owned))
+    return Described("consumer", row.group_state, row.assignor_name, members)
+
+
+async def _classic(asked: Asked, name: str) -> Described:
+    body = {"groups": [name], "include_authorized_operations": False}
+    answer = await asked.kafka.ask_coordinator(
+        name, ApiKey.DESCRIBE_GROUPS, body, lambda one: int(one.groups[0].error_code)
+    )
+    row = answer.groups[0]
+    check(row.error_code, name, row.error_message)
+    members = [
+        Member(one.member_id, one.client_id, one.client_host, _owned(one.member_assignment))
+        for one in row.members
+        if row.protocol_type == "consumer"
+    ]
+    return Described("classic", row.group_state, row.protocol_data, members)
+
+
+def _owned(assignment: bytes) -> tuple[TopicPartition, ...]:
+    """A member writes that itself: what cannot be read is shown as nothing."""
+    try:
+        found = read_assignment(assignment)
+    except Corrupt:
+        return ()
+    return tuple(
+        TopicPartition(topic.topic, partition)
+        for topic in (found.assigned_partitions if found else ())
+        for partition in topic.partitions
+    )
+
+
+async def ask_delete(asked: Asked) -> Any:
+    return asked.page("delete_group.html", name=asked.query("name"))
+
+
+async def delete(asked: Asked) -> Any:
+    name = (await asked.fields()).get("name", "")
+    with asked.needs("DELETE", "GROUP", name):
+        try:
+            await groups.delete(asked.kafka, name)
+        except KafkaError as failed:
+            if failed.code == ErrorCode.NON_EMPTY_GROUP:
+                raise Problem(409, f"{name} has members: stop them first") from None
+            raise
+    return asked.go("/console/groups", done="group-deleted")
+
+
+PAGES: Pages = (
+    ("GET", "/console/groups", show),
+    ("GET", "/console/group", one_group),
+    ("GET", "/console/group/delete", ask_delete),
+    ("POST", "/console/group/delete", delete),
+)

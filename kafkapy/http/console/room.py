@@ -1,0 +1,52 @@
+"""The console as a room of the site: THE table of what is shown, and its files."""
+
+from typing import Final
+
+from starlette.routing import BaseRoute, Route
+
+from kafkapy.http.console.asked import Asked, Page, endpoint
+from kafkapy.http.console.files import static
+from kafkapy.http.console.pages import (
+    groups,
+    messages,
+    overview,
+    produce,
+    resets,
+    security,
+    tail,
+    topic,
+    topics,
+    transactions,
+)
+from kafkapy.http.problems import Problem
+from kafkapy.http.site import Site
+
+_SUBJECTS: Final = (
+    overview,
+    topics,
+    topic,
+    messages,
+    produce,
+    tail,
+    groups,
+    resets,
+    transactions,
+    security,
+)
+
+
+def routes(site: Site) -> list[BaseRoute]:
+    found: list[BaseRoute] = [Route("/console/static/{name}", static)]
+    for subject in _SUBJECTS:
+        for method, path, page in subject.PAGES:
+            found.append(_route(site, method, path, page))
+    found.append(_route(site, "GET", "/console/{rest:path}", _nothing))
+    return found
+
+
+def _route(site: Site, method: str, path: str, page: Page) -> Route:
+    return Route(path, endpoint(site, page), methods=[method])
+
+
+async def _nothing(asked: Asked) -> None:
+    raise Problem(404, f"there is no page {asked.request.url.path}")

@@ -1,0 +1,21 @@
+// What pages do beyond being pages; all of them work without.
+import { keys } from "./keys.js";
+import { follow } from "./tail.js";
+
+// A field that belongs to one choice of a select is there with that choice only.
+function fitting(form) {
+  const select = form.querySelector("select");
+  const show = () => {
+    for (const part of form.querySelectorAll("[data-for]")) {
+      part.hidden = part.dataset.for !== select.value;
+    }
+  };
+  select.addEventListener("change", show);
+  show();
+}
+
+keys();
+const filters = document.getElementById("filters");
+if (filters) fitting(filters);
+const button = document.getElementById("follow");
+if (button) follow(button, filters, document.getElementById("records"));
