@@ -34,8 +34,13 @@ _PAGES = {
     "acls": "/console/acls",
     "users": "/console/users",
     "quotas": "/console/quotas",
+    "alerts": "/console/alerts",
     "problem": "/console/topics/absent",
 }
+
+
+# The machine may be busy with other things.
+expect.set_options(timeout=30_000)
 
 
 class Seen:
@@ -119,10 +124,12 @@ def test_why_a_group_is_stuck_is_found(seen: Seen) -> None:
     page.keyboard.press("g")
     page.keyboard.press("g")
     expect(page.get_by_role("heading", name="Groups")).to_be_visible()
+    page.wait_for_load_state()  # its scripts, too
     page.keyboard.press("/")
     page.keyboard.type("billing")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 to 1 of 1 groups")).to_be_visible()
+    page.wait_for_load_state()
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nobody reads: the group has no members")).to_be_visible()

@@ -99,7 +99,7 @@ class Asked:
             template,
             principal=self.principal,
             here=self.request.url.path,
-            done=_DONE.get(self.query("done")),
+            done=_DONE.get(self.query("done")) if status == 200 else None,
             query=dict(self.request.query_params),
             **context,
         )

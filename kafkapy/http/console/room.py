@@ -7,6 +7,7 @@ from starlette.routing import BaseRoute, Route
 from kafkapy.http.console.asked import Asked, Page, endpoint
 from kafkapy.http.console.files import static
 from kafkapy.http.console.pages import (
+    alerts,
     groups,
     messages,
     overview,
@@ -32,6 +33,7 @@ _SUBJECTS: Final = (
     resets,
     transactions,
     security,
+    alerts,
 )
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from typing import Final
 
+import trio
+
+from kafkapy.core.errors import ErrorCode
 from kafkapy.http.console.asked import told
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
@@ -12,6 +15,9 @@ from kafkapy.protocol.api_keys import ApiKey
 
 # So many names are judged at once: the node's loop goes on in between.
 _AT_ONCE: Final = 200
+# A leader that has not yet heard of a topic that this node knows hears of it in a moment.
+_NEWS_SECONDS: Final = 5.0
+_PAUSE_SECONDS: Final = 0.05
 
 
 async def visible_topics(kafka: Kafka, text: str = "") -> list[str]:
@@ -40,7 +46,18 @@ async def offsets(
 ) -> dict[int, int]:
     """Of those that are led: what is not is left out, and not waited for."""
     asked = dict.fromkeys(led(kafka, topic, partitions), when)
-    return await records.list_offsets(kafka, topic, asked, committed=committed) if asked else {}
+    deadline = trio.current_time() + _NEWS_SECONDS
+    while asked:
+        try:
+            return await records.list_offsets(kafka, topic, asked, committed=committed)
+        except KafkaError as failed:
+            is_news = failed.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if not (is_news and topic in kafka.image.topics_by_name):
+                raise
+            if trio.current_time() > deadline:
+                break
+        await trio.sleep(_PAUSE_SECONDS)
+    return {}
 
 
 async def sizes(kafka: Kafka, topics: Iterable[str]) -> dict[str, dict[int, int]] | None:
@@ -65,7 +82,3 @@ async def sizes(kafka: Kafka, topics: Iterable[str]) -> dict[str, dict[int, int]
                         known = of_topic.get(one.partition_index, 0)
                         of_topic[one.partition_index] = max(known, one.partition_size)
     return found
-
-
-def refused(failed: KafkaError) -> bool:
-    return failed.status == 403

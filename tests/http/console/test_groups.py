@@ -140,6 +140,14 @@ def test_an_open_transaction_comes_first_and_says_where(pages: TestClient, broke
     assert pages.get("/console/transaction?id=nobodys").status_code == 404
 
 
+def test_alerts_and_health_are_of_the_node(pages: TestClient, broker: Broker) -> None:
+    _behind(broker, "slow", "slow")
+    text = pages.get("/console/alerts").text
+    assert "Health of this node" in text
+    assert "None is pending or firing" in text
+    assert "no leader" in text
+
+
 def test_access_is_read(pages: TestClient) -> None:
     assert "everybody may do everything" in pages.get("/console/acls").text
     assert "no credentials" in pages.get("/console/users").text
@@ -183,7 +191,7 @@ def test_who_has_no_right_sees_nothing_and_is_told_which(as_mallory: None) -> No
             group = pages.get("/console/group?name=guarded")
             assert group.status_code == 403
             assert "<strong>DESCRIBE</strong> on <strong>GROUP</strong>" in group.text
-            for path in ("/console/acls", "/console/users", "/console/quotas"):
+            for path in ("/console/acls", "/console/users", "/console/quotas", "/console/alerts"):
                 assert pages.get(path).status_code == 403, path
             forms = (
                 (f"{topic}/delete", {"confirm": "guarded"}),

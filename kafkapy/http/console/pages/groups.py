@@ -50,6 +50,11 @@ async def one_group(asked: Asked) -> Any:
     owners = {where: member for member in group.members for where in member.owned}
     lags = await lag_of(asked.kafka, committed, owners)
     part = part_of(asked, sorted(lags), 200)
+    # Of groups that this node coordinates, by its last look; each node looks at its own.
+    seconds = {
+        TopicPartition(one.topic, one.partition): one.seconds
+        for one in asked.site.lag.of_group(name)
+    }
     known = [one.lag for one in lags.values() if one.lag is not None]
     return asked.page(
         "group.html",
@@ -58,6 +63,7 @@ async def one_group(asked: Asked) -> Any:
         part=part,
         lags=lags,
         owners=owners,
+        seconds=seconds,
         total=sum(known),
         most=max(known, default=0),
         coordinator=await asked.kafka.coordinator(name),

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import trio
 
+from kafkapy.http.alerting.judge import FIRING
 from kafkapy.http.console.asked import Asked, Pages
 from kafkapy.http.kafka.errors import KafkaError, check
 from kafkapy.protocol.api_keys import ApiKey
@@ -30,7 +31,9 @@ class Health(NamedTuple):
 
 async def show(asked: Asked) -> Any:
     if not await asked.site.may_describe_cluster(asked.request):
-        return asked.page("overview.html", health=None, quorum=None, brokers=(), about={})
+        return asked.page(
+            "overview.html", health=None, quorum=None, brokers=(), about={}, firing=()
+        )
     image, node = asked.kafka.image, asked.site.link.node
     health = await _health(asked)
     known = list(image.brokers.values())
@@ -52,7 +55,15 @@ async def show(asked: Asked) -> Any:
         "version": image.metadata_version,
         "quorum_failed": quorum_failed,
     }
-    return asked.page("overview.html", health=health, quorum=quorum, brokers=brokers, about=about)
+    firing = [one for one in asked.site.judge.alerts if one.state == FIRING]
+    return asked.page(
+        "overview.html",
+        health=health,
+        quorum=quorum,
+        brokers=brokers,
+        about=about,
+        firing=firing,
+    )
 
 
 async def _health(asked: Asked) -> Health:

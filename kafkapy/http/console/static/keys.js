@@ -5,6 +5,7 @@ const PAGES = {
   g: "/console/groups",
   x: "/console/transactions",
   a: "/console/acls",
+  w: "/console/alerts",
 };
 
 export function keys() {
