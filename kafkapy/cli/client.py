@@ -5,9 +5,10 @@ refused; everything a real client does for throughput they can do without.
 """
 
 import socket
+import ssl
 import struct
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from kafkapy.cli.arguments import DEFAULT_SERVER
@@ -132,7 +133,7 @@ class Client:
                 raise self._stranger(f"an answer of {size} bytes")
             answer = memoryview(self._receive(size)).toreadonly()
         except OSError as failed:
-            raise Failed(f"lost the broker at {self._address}: {failed}") from None
+            raise Failed(f"lost the broker at {self._address}: {failed}") from failed
         try:
             correlation_id, body_at = read_response_head(api, version, answer)
             if correlation_id != self._correlation_id:
@@ -153,6 +154,11 @@ class Client:
                 raise Failed(f"the broker at {self._address} closed the connection")
             at += got
         return bytes(data)
+
+    @property
+    def certificate(self) -> Mapping[str, Any] | None:
+        """That which the broker has shown, as `ssl` tells it; None without TLS."""
+        return self._socket.getpeercert() if isinstance(self._socket, ssl.SSLSocket) else None
 
     # --- questions that several tools ask ---
 
@@ -255,11 +261,11 @@ def _connected(addresses: str, timeout_seconds: float) -> tuple[socket.socket, s
                 plain.close()
                 raise
         except (OSError, UnicodeError) as failed:
-            why = getattr(failed, "strerror", None) or failed
+            why, cause = getattr(failed, "strerror", None) or failed, failed
     raise Failed(
         f"cannot reach a broker at {addresses}: {why}; "
         "is it running, and is --bootstrap-server right?"
-    )
+    ) from cause
 
 
 def check(code: int, about: str, message: str | None = None) -> None:

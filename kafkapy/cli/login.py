@@ -30,6 +30,14 @@ _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 
 
+class NotOffered(Failed):
+    """The broker does not know this mechanism there."""
+
+
+class LoginRefused(Failed):
+    """It knows the mechanism, and not us; or it could not prove that it knows us."""
+
+
 class ClientSecurity:
     """Of one command."""
 
@@ -42,6 +50,10 @@ class ClientSecurity:
         self._tls = self._context() if self._protocol.endswith("SSL") else None
         if self._uses_sasl:
             self._mechanism()
+
+    @property
+    def protocol(self) -> str:
+        return self._protocol
 
     @property
     def _uses_sasl(self) -> bool:
@@ -58,16 +70,17 @@ class ClientSecurity:
         mechanism = self._mechanism()
         greeted = ask(ApiKey.SASL_HANDSHAKE, 1, {"mechanism": mechanism.name})
         if greeted.error_code:
-            raise Failed(f"the broker knows {', '.join(greeted.mechanisms)}, not {mechanism.name}")
+            known = ", ".join(greeted.mechanisms)
+            raise NotOffered(f"the broker knows {known}, not {mechanism.name}")
         token = mechanism.first()
         while True:
             answer = ask(ApiKey.SASL_AUTHENTICATE, 2, {"auth_bytes": token})
             if answer.error_code:
-                raise Failed(f"login refused: {answer.error_message}")
+                raise LoginRefused(f"login refused: {answer.error_message}")
             try:
                 token = mechanism.evaluate(bytes(answer.auth_bytes))
             except LoginFailed as failed:
-                raise Failed(f"login failed: {failed}") from None
+                raise LoginRefused(f"login failed: {failed}") from None
             if mechanism.is_complete:
                 return
 

@@ -192,14 +192,14 @@ def check_secured(config: "BrokerConfig") -> None:
             security = ListenerSecurity(config, endpoint.name)
             for mechanism in security.mechanisms:
                 _check_mechanism(security, mechanism)
-    for name, protocol, key in _outbound(config):
+    for name, protocol, key in outbound(config):
         if protocol.has_sasl:
             login = config.value(key)
             assert isinstance(login, str), (key, login)
             _check_login(ListenerSecurity(config, name), key, login)
 
 
-def _outbound(config: "BrokerConfig") -> list[tuple[str, SecurityProtocol, str]]:
+def outbound(config: "BrokerConfig") -> list[tuple[str, SecurityProtocol, str]]:
     """Whom this node connects to, and the key that says by which mechanism."""
     listening = config.listening
     names = [(listening.controller_names[0], "sasl.mechanism.controller.protocol")]

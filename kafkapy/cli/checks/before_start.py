@@ -9,8 +9,10 @@ from typing import Final
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import parse_voters
 from kafkapy.broker.node.identity import is_alone
+from kafkapy.cli.checks.certificates import check_certificates
 from kafkapy.cli.checks.disks import check_space
 from kafkapy.cli.checks.findings import Finding
+from kafkapy.cli.checks.logins import check_logins
 from kafkapy.cli.checks.machine import Machine
 from kafkapy.core.addresses import shown
 from kafkapy.core.errors import Corrupt
@@ -34,6 +36,8 @@ def before_start(
     """`cluster_id`: which cluster the node is meant for, if somebody said."""
     yield from _listeners(config, machine)
     yield from _advertised(config, machine)
+    yield from check_certificates(config)
+    yield from check_logins(config)
     yield from _voters(config, machine)
     yield from _cluster_ids(config, cluster_id)
     for path in dict.fromkeys((config.metadata_directory, *config.data_directories)):

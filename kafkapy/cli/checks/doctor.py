@@ -4,8 +4,8 @@
     kafkapy doctor --config server.properties       a node before its start, on its machine
     kafkapy doctor --environment                    the same in a container
 
-Every finding has a section in docs/DOCTOR.md. Exit code 1 if there is a problem, 0 if there are
-warnings at most.
+A cluster with TLS or SASL is asked as `--command-config client.properties` says. Every finding
+has a section in docs/DOCTOR.md. Exit code 1 if there is a problem, 0 if there are warnings at most.
 """
 
 import argparse
@@ -35,7 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     machine = Machine()
-    found = sorted(_found(options, machine), key=lambda one: one.level is not Level.PROBLEM)
+    # What several brokers are found to have in common is told once.
+    found = sorted(
+        dict.fromkeys(_found(options, machine)), key=lambda one: one.level is not Level.PROBLEM
+    )
     if options.json:
         rows = [{"level": one.level.value, **one._asdict()} for one in found]
         show(rows, as_json=True)

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Any, Final
 
+from kafkapy.cli.checks.certificates import ends_soon
 from kafkapy.cli.checks.disks import check_space
 from kafkapy.cli.checks.findings import Finding
 from kafkapy.cli.checks.machine import Machine
+from kafkapy.cli.checks.refusals import refusal
 from kafkapy.cli.client import Client, address_of, host_and_port
 from kafkapy.cli.main import Failed
 from kafkapy.core.errors import ErrorCode
@@ -23,10 +25,25 @@ _LOST_VOTER_MS: Final = 10_000
 _CLOCK_MS: Final = 1000
 _METADATA_TOPIC: Final = "__cluster_metadata"
 _BROKER: Final = 4  # a resource type of DescribeConfigs
+_NOT_PERMITTED: Final = Finding(
+    "not-permitted", "who asks", "may not DESCRIBE the cluster: not all was looked at",
+    "Ask as a super user, or grant DESCRIBE and DESCRIBE_CONFIGS on the cluster.",
+)  # fmt: skip
 
 
 def running(servers: str, machine: Machine) -> Iterator[Finding]:
-    """Failed if none of the servers answers at all."""
+    """Failed if none of the servers answers at all, and it is not known why."""
+    try:
+        yield from _running(servers, machine)
+    except Failed as failed:
+        asked = [one.strip() for one in servers.split(",")]
+        found = [refusal(one, one, failed, TIMEOUT_S) for one in asked]
+        if not any(found):
+            raise
+        yield from (one for one in found if one is not None)
+
+
+def _running(servers: str, machine: Machine) -> Iterator[Finding]:
     with Client(servers, TIMEOUT_S) as client:
         metadata = client.metadata(None)
         yield from _fenced(client)
@@ -68,7 +85,7 @@ def _broker(
         with Client(where, TIMEOUT_S) as client:
             yield from _asked(client, broker.node_id, where, cluster_id)
     except Failed as failed:
-        yield Finding(
+        yield refusal(about, where, failed, TIMEOUT_S) or Finding(
             "advertised-unreachable", about, f"it advertises {where}: {failed}",
             "Open the way from here to there (published port, firewall), or advertise an "
             "address that clients reach.",
@@ -77,6 +94,7 @@ def _broker(
 
 def _asked(client: Client, node_id: int, where: str, cluster_id: str) -> Iterator[Finding]:
     about = f"broker {node_id}"
+    yield from ends_soon(about, client.certificate or {})
     found = client.metadata([]).cluster_id
     if found != cluster_id:
         yield _of_another_cluster(where, found, cluster_id)
@@ -101,7 +119,11 @@ def _is_node(client: Client, node_id: int) -> bool:
 
 
 def _directories(client: Client, about: str) -> Iterator[Finding]:
-    for one in client.ask(ApiKey.DESCRIBE_LOG_DIRS, {"topics": []}).results:
+    answer = client.ask(ApiKey.DESCRIBE_LOG_DIRS, {"topics": []})
+    if answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        yield _NOT_PERMITTED
+        return
+    for one in answer.results:
         if one.error_code:
             yield Finding(
                 "directory-unusable", f"{about}, {one.log_dir}",
@@ -120,7 +142,7 @@ def _cluster_ids(servers: str, cluster_id: str) -> Iterator[Finding]:
             with Client(address, TIMEOUT_S) as client:
                 found = client.metadata([]).cluster_id
         except Failed as failed:
-            yield Finding(
+            yield refusal(address, address, failed, TIMEOUT_S) or Finding(
                 "advertised-unreachable", address, str(failed),
                 "Start it, or name servers that are there.",
             )  # fmt: skip
@@ -166,6 +188,9 @@ def _quorum(client: Client) -> Iterator[Finding]:
         answer = client.ask(ApiKey.DESCRIBE_QUORUM, {"topics": [partition]})
     except Failed as failed:
         yield _no_majority(str(failed))
+        return
+    if answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        yield _NOT_PERMITTED
         return
     if answer.error_code or answer.topics[0].partitions[0].error_code:
         yield _no_majority("no controller leads the quorum")
