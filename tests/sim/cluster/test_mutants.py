@@ -257,7 +257,7 @@ HUNTS = (
     Hunt(acknowledges_before_the_commit, LEADERS, RECORDS),
     Hunt(counts_itself_alone, LEADERS, RECORDS),
     Hunt(cuts_whenever_it_follows, CHANGES, RECORDS, flushes=False, pace_ms=300),
-    Hunt(keeps_its_producers_when_it_truncates, LEADERS, RECORDS),
+    Hunt(keeps_its_producers_when_it_truncates, CHANGES, RECORDS, flushes=False, pace_ms=300),
     Hunt(answers_although_the_write_failed, ("fail-disk",), RECORDS),
     Hunt(trusts_what_is_on_its_disk, ("flip-bit",), RECORDS),
     Hunt(compares_no_epochs, LEADERS, RECORDS),
