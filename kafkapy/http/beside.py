@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kafkapy.http.site import Site
 
 _LISTENERS: Final = "http.listeners"
-_NEEDED: Final = ("starlette", "hypercorn")
+_NEEDED: Final = ("starlette", "hypercorn", "jinja2", "msgpack")
 _BACKLOG: Final = 128
 # Who is being answered when the node is told to stop has so long,
 _GRACE_SECONDS: Final = 2.0

@@ -22,20 +22,21 @@ def test_a_node_without_http_imports_nothing_of_it() -> None:
     code = (
         "import sys, kafkapy.server.run, kafkapy.cli.node.serve; "
         "print([one for one in sys.modules if one.split('.')[0] in "
-        "('starlette', 'hypercorn', 'h11', 'anyio') or one.startswith('kafkapy.http')])"
+        "('starlette', 'hypercorn', 'h11', 'anyio', 'jinja2') or one.startswith('kafkapy.http')])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("part", ["hypercorn", "jinja2", "msgpack"])
 def test_without_its_parts_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        beside, "find_spec", lambda name: None if name == "hypercorn" else util.find_spec(name)
+        beside, "find_spec", lambda name: None if name == part else util.find_spec(name)
     )
     assert main(["serve", "--http", "127.0.0.1:0", "--listen", "127.0.0.1:0"]) == 1
-    assert "pip install 'kafkapy[http]'" in capsys.readouterr().err
+    assert f"HTTP needs {part}: pip install 'kafkapy[http]'" in capsys.readouterr().err
 
 
 def test_an_address_that_is_taken_is_said_before_anything_is_written() -> None:
