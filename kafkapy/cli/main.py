@@ -82,6 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         about = failed.filename or "cannot write the output"
         print(f"kafkapy: {about}: {failed.strerror or failed}", file=sys.stderr)
         return 1
+    finally:
+        # Who calls this in a process of theirs may go on and ask another server.
+        if hasattr(options, "command_config"):
+            importlib.import_module("kafkapy.cli.login").choose(None)
 
 
 def _be_first_process() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafkapy.cli import login
 from kafkapy.cli.login import ClientSecurity
 from kafkapy.cli.main import Failed, main
 from kafkapy.protocol.api_keys import ApiKey
@@ -88,3 +89,11 @@ def test_every_command_that_asks_a_broker_takes_it(
     assert main(["topics", "list", "--command-config", str(config)]) == 1
     assert main(["topics", "list", "--command-config", str(tmp_path / "none")]) == 1
     assert "--command-config" in capfd.readouterr().err
+
+
+def test_it_holds_for_one_command(tmp_path: Path) -> None:
+    """Whoever calls `main` in a process of theirs asks other servers later."""
+    config = tmp_path / "client.properties"
+    config.write_text("security.protocol=SSL\n")
+    assert main(["topics", "list", "--command-config", str(config)]) == 1
+    assert login.chosen().protocol == "PLAINTEXT"
