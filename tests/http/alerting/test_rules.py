@@ -94,10 +94,11 @@ class _Hook(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
-        self.send_response(self.answers)
-        self.end_headers()
+        # Before the answer: who gets it goes on and asks what was heard.
         if self.answers == 200:
             self.heard.append(json.loads(body))
+        self.send_response(self.answers)
+        self.end_headers()
 
     def log_message(self, *_: Any) -> None:
         pass
