@@ -113,6 +113,7 @@ def _name(then: Any) -> str:
     """Of what was called: the timer's or the job's own, where it is one of those."""
     steps = getattr(getattr(then, "__self__", None), "_steps", None)
     if steps is not None:
-        return str(steps.__qualname__)
+        # Of compiled code a generator knows its class alone.
+        return str(getattr(steps, "__qualname__", type(steps).__name__))
     func = getattr(then, "func", then)
     return str(getattr(func, "__qualname__", func))

@@ -51,6 +51,7 @@ def _families(text: str) -> Iterator[Metric]:
     yield from text_string_to_metric_families(text)
 
 
+@pytest.mark.interpreted  # the page is beside the sources
 def test_the_page_of_metrics_is_up_to_date() -> None:
     assert Path(PATH).read_text(encoding="utf-8") == document(), (
         "python -m kafkapy.http.metrics.document"
