@@ -1,116 +1,29 @@
 """ConsumerGroupDescribe, v0-1 (KIP-848). v1 says which protocol a member speaks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kafkapy.broker.groups.asking import ask_each
-from kafkapy.broker.metadata.authorized_operations import NOT_ASKED
-from kafkapy.broker.requests.request import Answer, Call, Fields
-from kafkapy.broker.security.authorizer.asking import (
-    allows,
-    authorized_operations,
-    unless_refused,
-)
-from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.group.admin import DescribeConsumerGroup, DescribedConsumer, NamedAssignment
-from kafkapy.kraft.acls import Operation, ResourceType
-from kafkapy.protocol.error_messages import message_of
+from kafkapy.broker.groups.describing import OfProtocol, assignment_fields, describe_each
+from kafkapy.broker.requests.request import Answer, Call
+from kafkapy.group.admin import DescribeConsumerGroup, DescribedConsumer
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from kio.schema.consumer_group_describe.v1.request import ConsumerGroupDescribeRequest
 
-    from kafkapy.broker.requests.needs import HasAuthorizer, HasGroups
-
-    class Needs(HasAuthorizer, HasGroups, Protocol): ...
+    from kafkapy.broker.groups.describing import Needs
 
 
 SPEAKS_CLASSIC, SPEAKS_CONSUMER = 0, 1
 
 
 def handle(node: "Needs", call: "Call[ConsumerGroupDescribeRequest]") -> Answer:
-    ids = call.body.group_ids
-    named = [group_id for group_id in ids if group_id]
-    nameless = [_refused("", ErrorCode.INVALID_GROUP_ID) for group_id in ids if not group_id]
-
-    def translate(replies: Sequence[Any]) -> Fields:
-        found = zip(named, replies, strict=True)
-        rows = [_group(node, call, group_id, reply) for group_id, reply in found]
-        return {"throttle_time": 0, "groups": nameless + rows}
-
-    asked = [
-        (
-            one,
-            unless_refused(
-                node,
-                call,
-                Operation.DESCRIBE,
-                ResourceType.GROUP,
-                one,
-                DescribeConsumerGroup(one),
-            ),
-        )
-        for one in named
-    ]
-    return ask_each(node.groups, asked, translate)
+    return describe_each(node, call, OfProtocol(DescribeConsumerGroup, _member, _topics))
 
 
-def _refused(group_id: str, error: ErrorCode, message: str | None = None) -> dict[str, Any]:
-    return {
-        "error_code": error,
-        "error_message": message,
-        "group_id": group_id,
-        "group_state": "",
-        "group_epoch": 0,
-        "assignment_epoch": 0,
-        "assignor_name": "",
-        "members": (),
-        "authorized_operations": NOT_ASKED,
-    }
-
-
-def _group(
-    node: "Needs", call: "Call[ConsumerGroupDescribeRequest]", group_id: str, reply: Any
-) -> dict[str, Any]:
-    if isinstance(reply, Refused):
-        is_denied = reply.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
-        return _refused(group_id, reply.code, None if is_denied else message_of(reply))
-    if not _sees_topics(node, call, reply.members):
-        return _refused(
-            group_id,
-            ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-            "The group has a member with topics that the client may not describe.",
-        )
-    operations = NOT_ASKED
-    if call.body.include_authorized_operations:
-        operations = authorized_operations(node, call, ResourceType.GROUP, group_id)
-    return {
-        "error_code": ErrorCode.NONE,
-        "error_message": None,
-        "group_id": group_id,
-        "group_state": reply.state,
-        "group_epoch": reply.epoch,
-        "assignment_epoch": reply.assignment_epoch,
-        "assignor_name": reply.assignor,
-        "members": [_member(member) for member in reply.members],
-        "authorized_operations": operations,
-    }
-
-
-def _sees_topics(
-    node: "Needs",
-    call: "Call[ConsumerGroupDescribeRequest]",
-    members: Sequence[DescribedConsumer],
-) -> bool:
-    """What a group reads is not told to those who may not know of it."""
-    if node.authorizer is None:
-        return True
-    topics: dict[str, None] = {}
-    for member in members:
-        topics.update(dict.fromkeys(member.profile.subscribed_topics))
-        topics.update(dict.fromkeys(one.topic for one in (*member.assignment, *member.target)))
-    return all(allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, one) for one in topics)
+def _topics(member: DescribedConsumer) -> Iterator[str]:
+    yield from member.profile.subscribed_topics
+    for one in (*member.assignment, *member.target):
+        yield one.topic
 
 
 def _member(member: DescribedConsumer) -> dict[str, Any]:
@@ -124,16 +37,7 @@ def _member(member: DescribedConsumer) -> dict[str, Any]:
         "client_host": profile.client_host,
         "subscribed_topic_names": sorted(profile.subscribed_topics),
         "subscribed_topic_regex": profile.subscribed_regex or "",
-        "assignment": _assignment(member.assignment),
-        "target_assignment": _assignment(member.target),
+        "assignment": assignment_fields(member.assignment),
+        "target_assignment": assignment_fields(member.target),
         "member_type": SPEAKS_CLASSIC if profile.is_classic else SPEAKS_CONSUMER,
-    }
-
-
-def _assignment(assigned: Sequence[NamedAssignment]) -> dict[str, Any]:
-    return {
-        "topic_partitions": [
-            {"topic_id": one.topic_id, "topic_name": one.topic, "partitions": one.partitions}
-            for one in assigned
-        ]
     }

@@ -1,40 +1,20 @@
 """ExpireDelegationToken, v1-2: a token ends at once (a period below 0), or after a period."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from kafkapy.broker.controller.ask import ask
-from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.broker.requests.translations import millis
-from kafkapy.broker.security.delegation_tokens import may_ask_about_tokens
-from kafkapy.core.errors import ErrorCode
+from kafkapy.broker.security.token_changes import change
 from kafkapy.kraft.controller.delegation_tokens import ExpireToken
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from kio.schema.expire_delegation_token.v2.request import ExpireDelegationTokenRequest
 
-    from kafkapy.broker.requests.needs import HasConfig, HasController
-
-    class Needs(HasConfig, HasController, Protocol): ...
-
-
-# Times in the answer: nobody came to looking for it, or the controller would not.
-_NOT_ASKED: Final = -1
-_NOT_CHANGED: Final = 0
+    from kafkapy.broker.security.token_changes import Needs
 
 
 def handle(node: "Needs", call: "Call[ExpireDelegationTokenRequest]") -> Answer:
-    if not may_ask_about_tokens(node.config, call.peer):
-        return _response(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, _NOT_ASKED)
-    body = call.body
-    return ask(
-        node,
-        ExpireToken(call.peer.principal, millis(body.expiry_time_period), bytes(body.hmac)),
-        lambda reply: _response(ErrorCode.NONE, reply.at),
-        lambda refused: _response(refused.code, _NOT_CHANGED),
+    asked, requester = call.body, call.peer.principal
+    return change(
+        node, call, ExpireToken(requester, millis(asked.expiry_time_period), bytes(asked.hmac))
     )
-
-
-def _response(code: ErrorCode, expiry: int) -> Fields:
-    return {"error_code": code, "expiry_timestamp": expiry, "throttle_time": 0}

@@ -6,7 +6,7 @@ works on. It takes records in any order that compaction may leave behind.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import field
 from enum import Enum
 from typing import Any, Final
@@ -14,7 +14,7 @@ from uuid import UUID
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
-from kafkapy.group.plan import Plan
+from kafkapy.group.draft import Draft
 from kafkapy.group.records import Pair
 from kafkapy.group.records.share import (
     ShareGroupCurrentMemberAssignmentKey,
@@ -176,33 +176,5 @@ class InitializationAsked:
 ShareNote = ShareRefreshWanted | InitializationAsked
 
 
-class ShareDraft:
-    """A share group as it is becoming while a step is decided (as consumer/draft.py)."""
-
-    def __init__(self, group: ShareGroup, plan: Plan, *, is_new: bool = False) -> None:
-        self.group = group
-        self.plan = plan
-        self._is_copy = is_new
-
-    @property
-    def group_id(self) -> str:
-        return self.group.group_id
-
-    def write(self, record: Pair) -> None:
-        self._copy()
-        self.plan.records.append(record)
-        self.group.apply(record)
-
-    def write_all(self, records: Iterable[Pair]) -> None:
-        for record in records:
-            self.write(record)
-
-    def note(self, note: ShareNote) -> None:
-        self._copy()
-        self.plan.notes.append(note)
-        self.group.note(note)
-
-    def _copy(self) -> None:
-        if not self._is_copy:
-            self.group = self.group.copy()
-            self._is_copy = True
+class ShareDraft(Draft[ShareGroup, ShareNote]):
+    """A share group as it is becoming while a step is decided."""
