@@ -36,6 +36,7 @@ from kafkapy.server.run import CannotListen, Shell
 
 if TYPE_CHECKING:
     from kafkapy.http.kafka.link import NodeLink
+    from kafkapy.http.rooms import Run
     from kafkapy.http.server import HttpServer
     from kafkapy.http.site import Site
 
@@ -189,10 +190,10 @@ class Http:
             await self._server.serve(served, _GRACE_SECONDS)
             rooms.cancel_scope.cancel()
 
-    async def _keep_running(self, name: str, run: "Callable[..., object]", site: object) -> None:
+    async def _keep_running(self, name: str, run: "Run", site: "Site") -> None:
         while True:
             try:
-                await run(site)  # type: ignore[misc]
+                await run(site)
                 return
             except Exception:
                 self._journal.error("bug", http=name, trace=format_exc())

@@ -17,7 +17,7 @@ from kafkapy.http.registry.access import Access
 from kafkapy.http.registry.authority import Authority
 from kafkapy.http.registry.configs import Level
 from kafkapy.http.registry.errors import RegistryError
-from kafkapy.http.registry.pages import PAGES, Page
+from kafkapy.http.registry.pages.table import PAGES, Page
 from kafkapy.http.registry.registry import Registry
 from kafkapy.http.registry.requests import Asked, answered, of_kafka, refused, segments
 from kafkapy.http.registry.store import Store

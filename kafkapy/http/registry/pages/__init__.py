@@ -1,0 +1,1 @@
+"""What may be asked of the registry; table.py has THE table."""
