@@ -200,14 +200,6 @@ def test_what_cannot_be_is_a_problem(
     assert answer.json()["detail"]
 
 
-def test_a_promise_that_is_not_kept_is_not_made(broker: Broker, over_http: httpx.Client) -> None:
-    _made(broker, "there")
-    answer = over_http.post(
-        "/api/v1/topics/there/messages", json={"value": 1}, headers={"Idempotency-Key": "once"}
-    )
-    assert answer.status_code == 501
-
-
 def test_a_member_keeps_others_from_committing_for_it(
     broker: Broker, over_http: httpx.Client
 ) -> None:

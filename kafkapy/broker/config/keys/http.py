@@ -1,7 +1,7 @@
 """HTTP beside Kafka's protocol (kafkapy/http). Apache Kafka has no such keys."""
 
 from kafkapy.broker.config.key import Section
-from kafkapy.broker.config.make import float64, int32, string, strings
+from kafkapy.broker.config.make import float64, int32, int64, string, strings
 from kafkapy.broker.config.validators import ListOf, at_least, between
 
 
@@ -62,6 +62,17 @@ class HttpKeys(Section):
     )
     http_tracing_ratio = float64(
         0.01, "Which part of Produce and Fetch requests is traced, by chance.", valid=between(0, 1)
+    )
+    http_idempotency_retention_ms = int64(
+        86_400_000,
+        "For how long a repeated request over HTTP with the same Idempotency-Key is recognised; no"
+        " longer than producer.id.expiration.ms if it had not been answered.",
+        valid=at_least(60_000),
+    )
+    http_idempotency_max_keys = int32(
+        100_000,
+        "How many Idempotency-Keys are recognised; of more, the newest.",
+        valid=at_least(8),
     )
     http_allowed_hosts = strings(
         (),

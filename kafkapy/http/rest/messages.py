@@ -1,0 +1,79 @@
+"""Messages that somebody wants written, read out of a request's JSON, and where each goes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, Final, NamedTuple
+
+from kafkapy.http.problems import Problem
+from kafkapy.http.rest.asking import bounded
+from kafkapy.http.rest.values import headers_to_bytes, to_bytes
+from kafkapy.protocol.partitioner import partition_for_key
+from kafkapy.protocol.records import NewRecord
+
+MOST_MESSAGES: Final = 10_000
+FIELDS: Final = frozenset(
+    ("key", "keyBase64", "value", "valueBase64", "headers", "partition", "timestamp")
+)
+_HIGHEST_TIMESTAMP: Final = 2**53
+NO_TIMESTAMP: Final = -1
+
+
+class Draft(NamedTuple):
+    """A message; the partition is None and the timestamp -1 where it says nothing of them."""
+
+    record: NewRecord
+    partition: int | None
+
+
+def drafts(messages: Sequence[Any]) -> list[Draft]:
+    """Problem for the first that is none."""
+    found = []
+    for at, message in enumerate(messages):
+        if not isinstance(message, Mapping) or not message.keys() <= FIELDS:
+            raise Problem(400, f"message {at}: an object of {', '.join(sorted(FIELDS))}")
+        found.append(_draft(message))
+    return found
+
+
+class Partitioner:
+    """One per site: messages without a key take turns over the partitions."""
+
+    def __init__(self) -> None:
+        self._turns = count()
+
+    def places(self, wanted: Sequence[Draft], partitions: int) -> list[int]:
+        """A key's hash chooses, as in Kafka's clients."""
+        return list(self._places(wanted, partitions))
+
+    def _places(self, wanted: Sequence[Draft], partitions: int) -> Iterator[int]:
+        for record, asked in wanted:
+            if asked is not None:
+                yield bounded(asked, "partition", 0, partitions - 1)
+            elif record.key is not None:
+                yield partition_for_key(record.key, partitions)
+            else:
+                yield next(self._turns) % partitions
+
+
+def batches(wanted: Sequence[Draft], places: Sequence[int], now: int) -> dict[int, list[NewRecord]]:
+    """One batch a partition, in the order of the messages."""
+    found: dict[int, list[NewRecord]] = {}
+    for (record, _), place in zip(wanted, places, strict=True):
+        if record.timestamp == NO_TIMESTAMP:
+            record = record._replace(timestamp=now)
+        found.setdefault(place, []).append(record)
+    return found
+
+
+def _draft(message: Mapping[str, Any]) -> Draft:
+    timestamp, partition = message.get("timestamp"), message.get("partition")
+    record = NewRecord(
+        to_bytes(message, "key"),
+        to_bytes(message, "value"),
+        NO_TIMESTAMP
+        if timestamp is None
+        else bounded(timestamp, "timestamp", 0, _HIGHEST_TIMESTAMP),
+        headers_to_bytes(message),
+    )
+    place = None if partition is None else bounded(partition, "partition", 0, 2**31 - 1)
+    return Draft(record, place)
