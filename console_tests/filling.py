@@ -5,6 +5,9 @@ import time
 from typing import Any, Final
 
 from confluent_kafka import Producer
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka import groups, records
@@ -16,6 +19,12 @@ from tests.http.pages import with_kafka
 DAY_MS: Final = 86_400_000
 # Yesterday, in the middle of it.
 YESTERDAY_MS: Final = int(time.time() * 1000) // DAY_MS * DAY_MS - DAY_MS + 14 * 3_600_000
+# The last of them has no default: whoever reads with it cannot read what was written before.
+_FIELDS: Final = (
+    '{"name":"to","type":"string","default":"","doc":"a town"}',
+    '{"name":"carrier","type":["null","string"],"default":null}',
+    '{"name":"weight","type":"double"}',
+)
 _WORDS: Final = ("paid", "packed", "sent", "returned")
 
 
@@ -28,7 +37,31 @@ def fill(cluster: Cluster) -> Producer:
     for index in range(60):
         cluster.create_topic(f"team-{index:02}.events")
     with_kafka(cluster.node(1), _write)
+    _write_by_schema(cluster)
     return _stuck(cluster)
+
+
+def _write_by_schema(cluster: Cluster) -> None:
+    """Parcels whose schema was broken by its third version, when nothing was compared."""
+    cluster.create_topic("parcels")
+    subject, fields = "parcels-value", ['{"name":"id","type":"long"}']
+    parcels: list[NewRecord] = []
+    with SchemaRegistryClient({"url": cluster.node(1).http}) as registry:
+        for number, field in enumerate(_FIELDS):
+            if number == len(_FIELDS) - 1:
+                registry.set_compatibility(subject, "NONE")
+            fields.append(field)
+            text = f'{{"type":"record","name":"Parcel","fields":[{",".join(fields)}]}}'
+            serializer = AvroSerializer(registry, text)
+            told = {"id": number, "to": "Ulm", "weight": 1.5, "carrier": "post"}
+            value = serializer(told, SerializationContext("parcels", MessageField.VALUE, []))
+            parcels.append(NewRecord(b"p-%d" % number, value, YESTERDAY_MS + number))
+        registry.set_compatibility(subject, "BACKWARD")
+
+    async def write(kafka: Kafka) -> None:
+        await records.produce(kafka, "parcels", 0, parcels)
+
+    with_kafka(cluster.node(1), write)
 
 
 async def _write(kafka: Kafka) -> None:

@@ -31,6 +31,13 @@ _PAGES = {
     "reset": "/console/group/reset?name=billing&to=earliest",
     "transactions": "/console/transactions",
     "transaction": "/console/transaction?id=invoices-1",
+    "schemas": "/console/schemas",
+    "schema": "/console/schema?subject=parcels-value",
+    "diff": "/console/schema/diff?subject=parcels-value",
+    "draft": "/console/schema/check?subject=parcels-value",
+    "delete-schema": "/console/schema/delete?subject=parcels-value",
+    "parcels": "/console/topics/parcels/messages",
+    "parcel": "/console/topics/parcels/messages/0/2",
     "acls": "/console/acls",
     "users": "/console/users",
     "quotas": "/console/quotas",
@@ -38,6 +45,9 @@ _PAGES = {
     "problem": "/console/topics/absent",
 }
 
+
+# Those of docs/CONSOLE.md.
+_PICTURES = ("overview", "messages", "reset", "diff", "phone")
 
 # The machine may be busy with other things.
 expect.set_options(timeout=30_000)
@@ -81,7 +91,7 @@ def picture(page: Page, name: str) -> None:
     KEPT.mkdir(exist_ok=True)
     data = page.screenshot(path=KEPT / f"{name}.png")
     wanted: Path = ROOT / "docs" / "console" / f"{name}.png"
-    if os.environ.get("PICTURES") == "docs" and name in ("overview", "messages", "reset", "phone"):
+    if os.environ.get("PICTURES") == "docs" and name in _PICTURES:
         wanted.write_bytes(data)
 
 
@@ -204,6 +214,34 @@ def test_a_message_of_a_megabyte_is_cut_and_downloads_whole(seen: Seen) -> None:
         page.get_by_role("link", name="Download the value").click()
     assert Path(told.value.path()).read_bytes() == bytes(range(256)) * 3600
     assert told.value.suggested_filename == "pictures-0-0.value"
+
+
+def test_what_broke_the_schema_is_found_and_a_draft_repairs_it(seen: Seen) -> None:
+    """From a record that somebody cannot read to the version to blame, and to one that fits."""
+    page = seen.go("/console/topics/parcels/messages/0/2")
+    expect(page.get_by_label("Value", exact=True)).to_contain_text('"weight": 1.5')
+    page.get_by_role("link", name="parcels-value, version 3").click()
+    blamed = page.get_by_role("row").filter(has_text="3 does not read 2")
+    expect(blamed).to_have_count(1)
+    blamed.get_by_role("link", name="2 to 3").click()
+    expect(page.get_by_text("Version 3 does not read all that version 2 writes")).to_be_visible()
+    expect(page.locator("tr.added").filter(has_text="weight")).to_have_count(1)
+    picture(page, "diff")
+    page.get_by_role("link", name="parcels-value").click()
+    page.get_by_role("link", name="Check a draft").click()
+    text = page.get_by_label("Schema", exact=True)
+    broken = text.input_value()
+    text.fill(broken.replace('"weight"', '"heft"'))
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("alert")).to_contain_text("It does not fit (BACKWARD")
+    picture(page, "draft-refused")
+    repaired = broken.replace('"type": "double"', '"type": "double", "default": 0')
+    page.get_by_label("Schema", exact=True).fill(repaired)
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("status")).to_contain_text("It fits (BACKWARD, beside version 3)")
+    page.get_by_role("button", name="Register it").click()
+    expect(page.get_by_text("The schema is registered")).to_be_visible()
+    expect(page.get_by_role("heading", name="Version 4")).to_be_visible()
 
 
 def test_an_open_transaction_is_found(seen: Seen) -> None:

@@ -18,6 +18,7 @@ from kafkapy.http.console.rendering import rendered
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem
+from kafkapy.http.registry.errors import RegistryError
 from kafkapy.http.site import Site, principal_of
 
 # same-origin: with no-referrer a browser says "null" for where a form comes from.
@@ -39,6 +40,9 @@ _DONE: Final = {
     "set": "The setting is changed.",
     "reset": "The group's offsets are changed.",
     "group-deleted": "The group is deleted.",
+    "registered": "The schema is registered.",
+    "level": "The compatibility is changed.",
+    "schema-deleted": "It is deleted.",
 }
 
 
@@ -141,6 +145,8 @@ def endpoint(site: Site, page: Page) -> Callable[[Request], Awaitable[Response]]
             return asked.page("lacking.html", _FORBIDDEN, lacking=lacking)
         except KafkaError as failed:
             return asked.page("problem.html", failed.status, said=str(failed), code=failed.code)
+        except RegistryError as failed:
+            return asked.page("problem.html", failed.status, said=failed.message, code=None)
         except Problem as failed:
             return asked.page("problem.html", failed.status, said=failed.detail, code=None)
         return response

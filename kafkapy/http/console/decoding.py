@@ -1,4 +1,5 @@
-"""Bytes as a person reads them: JSON, text, MessagePack, or hex for whatever else.
+"""Bytes as a person reads them: JSON, text, MessagePack, or hex for whatever else. What has a
+registered schema is read by that (schema_values.py).
 
 What is long is cut, and said to be. Only what is small is parsed: parsing a megabyte is one long
 call that would hold the node, too.
@@ -9,10 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import msgpack
 
-WAYS: Final = ("auto", "json", "text", "msgpack", "hex")
+WAYS: Final = ("auto", "schema", "json", "text", "msgpack", "hex")
 _MOST_PARSED: Final = 64 * 1024
 _HEX_ROW: Final = 16
-_CONFLUENT_HEAD: Final = 5
 
 
 class Shown(NamedTuple):
@@ -22,7 +22,8 @@ class Shown(NamedTuple):
     text: str
     size: int
     is_cut: bool
-    schema_id: int | None = None
+    # Of a value that a registered schema has read: its subject, version and id.
+    schema: tuple[str, int, int] | None = None
 
 
 NULL: Final = Shown("null", "null", 0, False)
@@ -54,14 +55,7 @@ def hex_dump(data: bytes, most: int) -> str:
 
 def _cut(kind: str, text: str, data: bytes, most: int) -> Shown:
     is_cut = len(text) > most or (kind in ("text", "hex") and len(data) > most)
-    return Shown(kind, text[:most], len(data), is_cut, _schema_id(data))
-
-
-def _schema_id(data: bytes) -> int | None:
-    """Of Confluent's framing: a zero, then the id."""
-    if len(data) < _CONFLUENT_HEAD or data[0] != 0:
-        return None
-    return int.from_bytes(data[1:_CONFLUENT_HEAD])
+    return Shown(kind, text[:most], len(data), is_cut)
 
 
 def _json(data: bytes, most: int, is_pretty: bool) -> str | None:

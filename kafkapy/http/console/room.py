@@ -8,11 +8,13 @@ from kafkapy.http.console.asked import Asked, Page, endpoint
 from kafkapy.http.console.files import static
 from kafkapy.http.console.pages import (
     alerts,
+    drafts,
     groups,
     messages,
     overview,
     produce,
     resets,
+    schemas,
     security,
     tail,
     topic,
@@ -32,6 +34,8 @@ _SUBJECTS: Final = (
     groups,
     resets,
     transactions,
+    schemas,
+    drafts,
     security,
     alerts,
 )

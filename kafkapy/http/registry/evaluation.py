@@ -1,4 +1,4 @@
-"""Everything that needs a schema to be understood: three questions, asked of plain texts.
+"""Everything that needs a schema to be understood: four questions, asked of plain texts.
 
 The answers depend on nothing but what is asked, so they can be given anywhere: by a worker
 process, as the registry does (workers.py), or on the spot, as tests do. Each language's libraries
@@ -8,14 +8,16 @@ are imported when its first schema comes.
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from kafkapy.core.data import dataclass
 from kafkapy.http.registry.configs import Level
 from kafkapy.http.registry.entities import SchemaType
-from kafkapy.http.registry.languages.source import Difference, InvalidSchema, Source
+from kafkapy.http.registry.languages.source import Difference, InvalidSchema, Source, Unfit
 
 _LANGUAGES = {
     SchemaType.AVRO: "avro",
@@ -47,6 +49,31 @@ def formatted(source: Source, form: str) -> str:
         resolved: str = _room(source, "resolving").resolved(source)
         return resolved
     return source.text
+
+
+def readable(
+    source: Source, values: Sequence[bytes], most: int, *, is_pretty: bool
+) -> list[str | None]:
+    """What values say that were written by the schema, as JSON for people, each in at most `most`
+    characters; None for one that it does not fit. Without what serializers put before them, but
+    for Protobuf's indexes of a message."""
+    read = _room(source, "values").reader(source)
+    found: list[str | None] = []
+    for value in values:
+        try:
+            said = read(value)
+            text = json.dumps(
+                said, ensure_ascii=False, indent=2 if is_pretty else None, default=_plain
+            )
+        except (Unfit, ValueError, RecursionError):
+            found.append(None)
+        else:
+            found.append(text[:most])
+    return found
+
+
+def _plain(said: Any) -> str:
+    return said.hex() if isinstance(said, bytes) else str(said)
 
 
 @dataclass(frozen=True, slots=True)

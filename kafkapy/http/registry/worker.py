@@ -11,11 +11,18 @@ import json
 import os
 import resource
 import sys
+from base64 import b64decode
 from typing import Any
 
 from kafkapy.http.registry.configs import Level
 from kafkapy.http.registry.entities import SchemaType
-from kafkapy.http.registry.evaluation import Rules, canonical, formatted, incompatibilities
+from kafkapy.http.registry.evaluation import (
+    Rules,
+    canonical,
+    formatted,
+    incompatibilities,
+    readable,
+)
 from kafkapy.http.registry.languages.source import Import, InvalidSchema, Source
 
 #: Address space, of which libraries and threads' stacks take some 300 MB before anything is read.
@@ -39,6 +46,9 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
                 rules = Rules(Level(asked["level"]), asked["lenient"])
                 olds = [_source(each) for each in asked["olds"]]
                 return {"is": incompatibilities(source, olds, rules)}
+            case "readable":
+                values = [b64decode(each) for each in asked["values"]]
+                return {"is": readable(source, values, asked["most"], is_pretty=asked["pretty"])}
             case other:
                 raise AssertionError(other)
     except InvalidSchema as why:

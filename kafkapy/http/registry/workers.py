@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import subprocess  # nosec B404 - what it starts is named here
 import sys
+from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,6 +27,8 @@ from kafkapy.http.registry.languages.source import Source
 from kafkapy.http.registry.worker import source_to_json
 
 QUESTION_SECONDS = 15.0
+#: Records that somebody looks at.
+READING_SECONDS = 3.0
 #: The first question waits for the process and the language's libraries.
 START_SECONDS = 30.0
 IDLE_SECONDS = 120.0
@@ -74,6 +77,21 @@ class Workers:
         )
         return asked
 
+    async def readable(
+        self, source: Source, values: Sequence[bytes], most: int, *, is_pretty: bool = False
+    ) -> list[str | None]:
+        """What values say, as JSON for people; None for one that is not of this schema."""
+        written = [b64encode(each).decode() for each in values]
+        asked: list[str | None] = await self._ask(
+            "readable",
+            source,
+            READING_SECONDS,
+            values=written,
+            most=most,
+            pretty=is_pretty,
+        )
+        return asked
+
     async def close(self) -> None:
         """No process is left behind."""
         with trio.CancelScope(shield=True):
@@ -98,18 +116,22 @@ class Workers:
             self._known_size -= len(source.text) + len(text)
             self._known_size -= sum(len(each.text) for each in source.imports)
 
-    async def _ask(self, ask: str, source: Source, **more: Any) -> Any:
+    async def _ask(
+        self, ask: str, source: Source, seconds: float | None = None, **more: Any
+    ) -> Any:
         if self._turn.statistics().tasks_waiting >= MAX_WAITING:
             raise RegistryError(ErrorCode.TIMEOUT, "too many schemas wait to be read")
         question = json.dumps({"ask": ask, "source": source_to_json(source), **more})
         async with self._turn:
             self._last_asked = trio.current_time()
-            answer = await self._answered(question.encode() + b"\n")
+            answer = await self._answered(
+                question.encode() + b"\n", QUESTION_SECONDS if seconds is None else seconds
+            )
         if "invalid" in answer:
             raise invalid_schema(f"Invalid schema of type {source.type}: {answer['invalid']}")
         return answer["is"]
 
-    async def _answered(self, question: bytes) -> dict[str, Any]:
+    async def _answered(self, question: bytes, seconds: float) -> dict[str, Any]:
         is_new = self._process is None
         if self._process is None:
             self._process = await trio.lowlevel.open_process(
@@ -120,7 +142,7 @@ class Workers:
             )
         is_answered = False
         try:
-            with trio.move_on_after(START_SECONDS if is_new else QUESTION_SECONDS):
+            with trio.move_on_after(START_SECONDS if is_new else seconds):
                 line = await _exchanged(self._process, question)
                 is_answered = bool(line)
                 if line:

@@ -190,8 +190,3 @@ def test_a_letter_is_not_cut_into_hex() -> None:
     assert found.kind == "text"
     assert found.text == "ü" * 301
     assert found.is_cut
-
-
-def test_confluents_framing_names_its_schema() -> None:
-    assert shown(b"\x00\x00\x00\x01\x02rest\xff").schema_id == 258
-    assert shown(b"text of more than five").schema_id is None

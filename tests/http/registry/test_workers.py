@@ -90,3 +90,19 @@ def test_who_no_longer_waits_leaves_no_answer_for_the_next() -> None:
             await workers.close()
 
     trio.run(main)
+
+
+def test_a_value_without_end_is_none_of_its_schema() -> None:
+    """Ten bytes that say they are four billion billion nothings; one that ends too early."""
+    nothings = Source(SchemaType.AVRO, '{"type":"array","items":"null"}')
+    values = [b"\x04\x00", b"\xff", b"\xfe" * 8 + b"\x7f\x00"]
+
+    async def main() -> None:
+        workers = Workers()
+        try:
+            found = await workers.readable(nothings, values, 99)
+        finally:
+            await workers.close()
+        assert found == ["[null, null]", None, None]
+
+    trio.run(main)

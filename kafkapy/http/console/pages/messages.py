@@ -7,7 +7,7 @@ from typing import Any, Final
 from starlette.responses import StreamingResponse
 
 from kafkapy.http.console.asked import Asked, Pages
-from kafkapy.http.console.decoding import WAYS, shown
+from kafkapy.http.console.decoding import WAYS, Shown, shown
 from kafkapy.http.console.pages.topic import require_describe
 from kafkapy.http.console.reading import (
     MOST_PARTITIONS,
@@ -19,6 +19,7 @@ from kafkapy.http.console.reading import (
     places_of,
     written,
 )
+from kafkapy.http.console.schema_values import SchemaValues
 from kafkapy.http.console.seeing import led, offsets
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.records import END, START
@@ -47,7 +48,8 @@ async def show(asked: Asked) -> Any:
     with asked.needs("READ", "TOPIC", name):
         found = await _read(asked, name, some, begin)
     way = _way(asked)
-    rows = [_row(each, way) for each in found.rows]
+    seen = await SchemaValues(asked, name).shown([one.record for one in found.rows], way)
+    rows = [_row(one, *parts) for one, parts in zip(found.rows, seen, strict=True)]
     cursor = {"until" if begin == "newest" else "at": written(found.go_on)}
     return asked.page(
         "messages.html",
@@ -93,13 +95,15 @@ async def _read(asked: Asked, name: str, some: list[int], begin: str) -> Read:
 async def whole(asked: Asked) -> Any:
     name, way = asked.path("topic"), _way(asked)
     partition, one = await _record(asked)
+    values = SchemaValues(asked, name)
+    [(key, value)] = await values.shown([one], way, _MOST_SHOWN, is_pretty=True)
     return asked.page(
         "message.html",
         name=name,
         partition=partition,
         record=one,
-        key=shown(one.key, way, _MOST_SHOWN, is_pretty=True),
-        value=shown(one.value, way, _MOST_SHOWN, is_pretty=True),
+        key=key,
+        value=value,
         headers=[(header, shown(value, way, 1000)) for header, value in one.headers],
         ways=WAYS,
     )
@@ -146,14 +150,14 @@ async def _record(asked: Asked) -> tuple[int, Record]:
     return int(partition), one
 
 
-def _row(found: Found, way: str) -> dict[str, Any]:
+def _row(found: Found, key: Shown, value: Shown) -> dict[str, Any]:
     one = found.record
     return {
         "partition": found.partition,
         "offset": one.offset,
         "time": one.timestamp,
-        "key": shown(one.key, way, 80),
-        "value": shown(one.value, way),
+        "key": key,
+        "value": value,
         "headers": len(one.headers),
     }
 

@@ -12,9 +12,10 @@ import trio
 from starlette.responses import StreamingResponse
 
 from kafkapy.http.console.asked import HEADERS, Asked, Pages
-from kafkapy.http.console.decoding import WAYS, shown
+from kafkapy.http.console.decoding import WAYS, Shown
 from kafkapy.http.console.pages.topic import require_describe
 from kafkapy.http.console.reading import MOST_PARTITIONS, Wanted, has_text
+from kafkapy.http.console.schema_values import SchemaValues
 from kafkapy.http.console.seeing import led, offsets
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.errors import KafkaError
@@ -48,10 +49,10 @@ async def _events(
     asked: Asked, name: str, places: dict[int, int], wanted: Wanted | None, way: str
 ) -> AsyncIterator[str]:
     yield "event: open\ndata: {}\n\n"
-    silence = 0
+    silence, values = 0, SchemaValues(asked, name)
     while True:
         try:
-            some = await _news(asked, name, places, wanted, way)
+            some = await _news(asked, values, places, wanted, way)
         except KafkaError as failed:
             # Deleted, forbidden, or nobody to ask: the page says it, and that it is over.
             yield _event("failed", {"said": str(failed)})
@@ -66,10 +67,15 @@ async def _events(
 
 
 async def _news(
-    asked: Asked, name: str, places: dict[int, int], wanted: Wanted | None, way: str
+    asked: Asked,
+    values: SchemaValues,
+    places: dict[int, int],
+    wanted: Wanted | None,
+    way: str,
 ) -> list[str]:
     """Moves `places` on."""
     events: list[str] = []
+    name = values.topic
     ends = await offsets(asked.kafka, name, places, END, committed=True)
     for partition, end in ends.items():
         if end < places[partition]:
@@ -84,14 +90,14 @@ async def _news(
             asked.kafka, name, partition, places[partition], max_bytes=_FETCH_BYTES
         )
         places[partition] = max(places[partition], found.next_offset)
-        for one in found.records:
-            if wanted is None or wanted(one):
-                events.append(_event("record", _told(partition, one, way)))
+        some = [one for one in found.records if wanted is None or wanted(one)]
+        seen = await values.shown(some, way)
+        for one, (key, value) in zip(some, seen, strict=True):
+            events.append(_event("record", _told(partition, one, key, value)))
     return events
 
 
-def _told(partition: int, one: Record, way: str) -> dict[str, Any]:
-    key, value = shown(one.key, way, 80), shown(one.value, way)
+def _told(partition: int, one: Record, key: Shown, value: Shown) -> dict[str, Any]:
     return {
         "partition": partition,
         "offset": one.offset,

@@ -4,6 +4,7 @@ const PAGES = {
   t: "/console/topics",
   g: "/console/groups",
   x: "/console/transactions",
+  s: "/console/schemas",
   a: "/console/acls",
   w: "/console/alerts",
 };

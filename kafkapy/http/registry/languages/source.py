@@ -26,6 +26,10 @@ class InvalidSchema(Exception):
     """It does not say what its language lets it say; the text says where."""
 
 
+class Unfit(Exception):
+    """A value is not what its schema says."""
+
+
 class Difference(NamedTuple):
     """One thing in which a newer schema is not compatible with an older one.
 
