@@ -24,12 +24,11 @@ BROKER_VERSIONS = _table(
 )
 
 # name: lowest and highest supported version; all but kraft.version are finalized at the
-# highest (metadata.version 30 is 4.3-IV0).
+# highest (metadata.version 30 is 4.3-IV0). Without share.version: 1 in 4.3.1, 2 in 4.4.
 FEATURES = {
     "group.version": (0, 1),
     "kraft.version": (0, 1),
     "metadata.version": (7, 30),
-    "share.version": (0, 1),
     "streams.version": (0, 1),
     "transaction.version": (0, 2),
     "eligible.leader.replicas.version": (0, 1),

@@ -54,7 +54,10 @@ def test_the_versions_that_apache_kafka_advertises(broker: str) -> None:
 def test_the_features_that_apache_kafka_advertises(broker: str) -> None:
     with admin(broker) as client:
         told = client.describe_features()
-    assert {name: feature["supported"] for name, feature in told.items()} == FEATURES
+    supported = {name: feature["supported"] for name, feature in told.items()}
+    # Dead letters are of 4.4: kafkapy has them, 4.3.1 has not.
+    assert supported.pop("share.version") in {(0, 1), (0, 2)}
+    assert supported == FEATURES
     assert told["metadata.version"]["finalized"] == (30, 30)
     assert told["transaction.version"]["finalized"] == (2, 2)
     assert told["metadata.version"]["finalized_epoch"] > 0

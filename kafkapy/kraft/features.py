@@ -1,8 +1,8 @@
 """Feature levels: metadata.version and the features that are finalized beside it.
 
 A level says what the cluster has agreed to write and speak. What is supported is fixed
-here, as Apache Kafka 4.3.1 supports it; what is finalized stands in the image. A level of
-0 means "not enabled" and is not written. formats/metadata 3.
+here, as Apache Kafka 4.3.1 supports it, and share.version 2 of 4.4; what is finalized stands
+in the image. A level of 0 means "not enabled" and is not written. formats/metadata 3.
 """
 
 from collections.abc import Mapping
@@ -29,6 +29,8 @@ CONTROLLER_REGISTRATION: Final = 15
 DIRECTORY_ASSIGNMENT: Final = 17
 ELR_FIELDS: Final = 23
 CORDONED_LOG_DIRS: Final = 30
+# Of share.version.
+DEAD_LETTERS: Final = 2
 
 
 class MetadataVersion(NamedTuple):
@@ -92,7 +94,8 @@ FEATURES: Final[Mapping[str, Feature]] = MappingProxyType(
             Feature(ELR_VERSION, (26,), (ELR_FIELDS,)),
             Feature(GROUP_VERSION, (22,), (_LOWEST,)),
             Feature(KRAFT_VERSION, (21,), (_LOWEST,)),
-            Feature(SHARE_VERSION, (28,), (_LOWEST,)),
+            # Level 2 is of 4.4 (metadata.version 31): it can be finalized, but is not by itself.
+            Feature(SHARE_VERSION, (28, 31), (_LOWEST, _LOWEST)),
             Feature(STREAMS_VERSION, (29,), (_LOWEST,)),
             Feature(TRANSACTION_VERSION, (24, 24), (_LOWEST, _LOWEST)),
         )

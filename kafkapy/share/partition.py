@@ -4,11 +4,14 @@
     acknowledge, release     --> Change, state batches --> the share coordinator has it written
                                  changed(Change) | failed(Change)
     expire                   --> state batches: those that were not heard of again
+    dead_letters             --> Change, DeadLetter --> written to their topic --> buried(Change)
 
 - A record is in at most one member's hands while its lock holds.
 - Its delivery count grows by one with each acquisition, and by nothing else.
 - What was acknowledged is over once the coordinator has it written. Until then nobody may touch
   it; if it cannot be written, it is as before, and its lock ends as before.
+- What is rejected or came too often is over at once or, where the group has a dead letter topic,
+  once it is there: until then it is ARCHIVING, and whoever leads next goes on with it.
 - Acquisitions are not written: after a fail-over such a record is available again, as often
   delivered as was written last.
 
@@ -36,6 +39,7 @@ class ShareLimits:
     record_lock_duration_ms: int = 30_000
     max_record_locks: int = 2_000
     may_renew: bool = True
+    has_dead_letters: bool = False
 
 
 class Span(NamedTuple):
@@ -71,6 +75,15 @@ class Acknowledgement(NamedTuple):
                 begun = offset + 1
 
 
+class DeadLetter(NamedTuple):
+    """Records that are over as soon as they are in the dead letter topic."""
+
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+    is_rejected: bool
+
+
 class Asked(NamedTuple):
     """How much of what was read a member wants."""
 
@@ -92,10 +105,10 @@ class SharePartition:
                 continue
             if batch.first_offset > self._window.end:
                 self._window.append(batch.first_offset - 1, RecordState.AVAILABLE)
-            state = batch.state
-            if state is RecordState.ARCHIVING:
-                state = RecordState.ARCHIVED  # by a node that has dead letters; we send none
-            self._window.append(batch.last_offset, state, batch.delivery_count)
+            run = self._window.append(batch.last_offset, batch.state, batch.delivery_count)
+            if batch.state is RecordState.ARCHIVING:
+                # Nobody wrote down why.
+                run.is_rejected = batch.delivery_count < limits.delivery_count_limit
         self._window.drop_finished()
 
     # --- reading ---
@@ -118,11 +131,7 @@ class SharePartition:
     def delivery_complete_count(self) -> int:
         """Of the records from `start_offset` on, how many are over, or will be when what is being
         written is."""
-        return sum(
-            run.count
-            for run in self._window
-            if (run.state if run.change is None else run.next_state).is_terminal
-        )
+        return sum(run.count for run in self._window if _settled_state(run).is_terminal)
 
     @property
     def in_flight_count(self) -> int:
@@ -202,6 +211,9 @@ class SharePartition:
                 continue
             for run in runs:
                 run.next_state = self._next_state(run, kind)
+                run.is_rejected = (
+                    kind is AcknowledgeType.REJECT and run.next_state is RecordState.ARCHIVING
+                )
             changing += runs
         return self._change(changing)
 
@@ -251,6 +263,8 @@ class SharePartition:
             return RecordState.ACKNOWLEDGED
         if kind is AcknowledgeType.RELEASE and self._may_come_again(run):
             return RecordState.AVAILABLE
+        if self.limits.has_dead_letters and kind is not AcknowledgeType.GAP:
+            return RecordState.ARCHIVING
         return RecordState.ARCHIVED
 
     def _may_come_again(self, run: Run) -> bool:
@@ -292,12 +306,35 @@ class SharePartition:
             if run.change is change:
                 run.change = None
                 run.next_state = RecordState.AVAILABLE
+                run.is_rejected = False
 
     def _settle(self, run: Run, state: RecordState) -> None:
         run.state = state
         run.next_state = RecordState.AVAILABLE
+        run.is_rejected = run.is_rejected and state is RecordState.ARCHIVING
         run.member_id = ""
         run.locked_until = NEVER
+
+    # --- dead letters ---
+
+    def dead_letters(self) -> list[tuple[DeadLetter, Change]]:
+        """What is to go to the dead letter topic, and was not told before. Each is `buried` when
+        it is there, or cannot be."""
+        found = []
+        for run in self._window:
+            if run.state is RecordState.ARCHIVING and run.change is None:
+                run.change = Change(run.first, run.last)
+                run.next_state = RecordState.ARCHIVED
+                letter = DeadLetter(run.first, run.last, run.delivery_count, run.is_rejected)
+                found.append((letter, run.change))
+        return found
+
+    def buried(self, change: Change) -> tuple[StateBatch, ...]:
+        """It is over. What is returned is to be written, and is so whether or not it can be:
+        it need not go there twice."""
+        batches = self.batches(change)
+        self.changed(change)
+        return batches
 
     # --- time, and the log ---
 
@@ -393,6 +430,13 @@ class _Acquisition:
 
 def _is_held(run: Run) -> bool:
     return run.state is RecordState.ACQUIRED and run.change is None
+
+
+def _settled_state(run: Run) -> RecordState:
+    """What it is, or will be once what is being written is. A dead letter may take long."""
+    if run.change is None or run.state is RecordState.ARCHIVING:
+        return run.state
+    return run.next_state
 
 
 def _invalid(why: str) -> Refused:

@@ -2,7 +2,8 @@
 
     AVAILABLE --acquire--> ACQUIRED --accept--> ACKNOWLEDGED
         ^                     | | '--reject, gap, too often--> ARCHIVED
-        '--release, time is up'
+        '--release, time is up' |                                 ^
+                                '--reject, too often--> ARCHIVING-'  with a dead letter topic
 
 ACKNOWLEDGED and ARCHIVED are the end. ACQUIRED is nobody's but the leader's: what is written
 is what is to be so without it (formats/coordinators 4).
@@ -16,13 +17,13 @@ class RecordState(IntEnum):
     AVAILABLE = 0
     ACQUIRED = 1
     ACKNOWLEDGED = 2
-    # On its way to a dead letter topic (share.version 2, which is not served here).
+    # Written so before its dead letter is: whoever leads next writes that one then (KIP-1191).
     ARCHIVING = 3
     ARCHIVED = 4
 
     @property
     def is_terminal(self) -> bool:
-        return self >= RecordState.ACKNOWLEDGED
+        return self is RecordState.ACKNOWLEDGED or self is RecordState.ARCHIVED
 
 
 class AcknowledgeType(IntEnum):

@@ -40,6 +40,8 @@ class Run:
     locked_until: Instant = NEVER
     change: Change | None = None
     next_state: RecordState = RecordState.AVAILABLE
+    # Why it is on its way to the dead letters: somebody said so, or it came too often.
+    is_rejected: bool = False
 
     @property
     def count(self) -> int:
@@ -61,6 +63,7 @@ class Run:
             and self.locked_until == other.locked_until
             and self.change is other.change
             and self.next_state is other.next_state
+            and self.is_rejected == other.is_rejected
         )
 
     def part(self, first: int, last: int) -> "Run":
@@ -73,6 +76,7 @@ class Run:
             self.locked_until,
             self.change,
             self.next_state,
+            self.is_rejected,
         )
 
 

@@ -40,7 +40,7 @@ def test_supported_ranges_are_those_of_4_3_1() -> None:
         "group.version": (0, 1),
         "transaction.version": (0, 2),
         "eligible.leader.replicas.version": (0, 1),
-        "share.version": (0, 1),
+        "share.version": (0, 2),  # 2 is of 4.4: dead letters
         "streams.version": (0, 1),
     }
 

@@ -1,5 +1,7 @@
 """What a share partition does with single records, said in sentences."""
 
+from dataclasses import replace
+
 import pytest
 
 from kafkapy.core.errors import ErrorCode, Refused
@@ -8,6 +10,7 @@ from kafkapy.share.partition import (
     RECORD_LIMIT,
     Acknowledgement,
     Asked,
+    DeadLetter,
     ShareLimits,
     SharePartition,
     Span,
@@ -239,12 +242,31 @@ def test_it_goes_on_where_another_leader_was() -> None:
         StateBatch(14, 15, S.ACKNOWLEDGED, 1),
         StateBatch(16, 16, S.ARCHIVING, 3),
     )
-    assert share.delivery_complete_count == 3
+    assert share.delivery_complete_count == 2
+    assert share.dead_letters()[0][0] == DeadLetter(16, 16, 3, is_rejected=False)
     assert acquire(share, spans=((10, 19),)) == [(10, 10, 3)], "its last delivery: alone"
     acknowledge(share, 10, 10, ACCEPT)
     assert acquire(share, spans=((10, 19),)) == [(11, 11, 3)]
     acknowledge(share, 11, 11, ACCEPT)
     assert acquire(share, spans=((10, 19),)) == [(12, 13, 1), (17, 19, 1)]
+
+
+def test_a_dead_letter_is_told_once_and_over_when_it_is_buried() -> None:
+    share = new(limits=replace(LIMITS, has_dead_letters=True))
+    acquire(share)
+    assert acknowledge(share, 0, 3, REJECT, ACCEPT, 0, REJECT) == (
+        StateBatch(0, 0, S.ARCHIVING, 1),
+        StateBatch(1, 1, S.ACKNOWLEDGED, 1),
+        StateBatch(2, 2, S.ARCHIVED, 1),
+        StateBatch(3, 3, S.ARCHIVING, 1),
+    )
+    assert (share.start_offset, share.delivery_complete_count) == (0, 2)
+    (first, change), (other, _) = share.dead_letters()
+    assert first == DeadLetter(0, 0, 1, is_rejected=True)
+    assert other == DeadLetter(3, 3, 1, is_rejected=True)
+    assert share.dead_letters() == []
+    assert share.buried(change) == (StateBatch(0, 0, S.ARCHIVED, 1),)
+    assert share.start_offset == 3
 
 
 def test_nothing_acquired_is_nothing_to_write() -> None:

@@ -91,6 +91,11 @@ def check_group(name: str, values: Mapping[str, str], broker: BrokerConfig) -> N
         raise Refused(ErrorCode.INVALID_CONFIG, str(bad)) from None
     for key, value in given.items():
         _check_bounds(key, value, broker)
+    if str(given.get("errors.deadletterqueue.topic.name", "")).startswith("__"):
+        raise Refused(
+            ErrorCode.INVALID_CONFIG,
+            "errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'",
+        )
     for kind in _KINDS:
         _check_heartbeat(kind, values, broker)
 

@@ -14,7 +14,7 @@ from kafkapy.broker.config.keys.remote import RemoteKeys
 from kafkapy.broker.config.keys.replication import ReplicationKeys
 from kafkapy.broker.config.keys.sasl import SaslKeys
 from kafkapy.broker.config.keys.security import SecurityKeys
-from kafkapy.broker.config.keys.share import ShareKeys
+from kafkapy.broker.config.keys.share import DeadLetterKeys, ShareKeys
 from kafkapy.broker.config.keys.tls import TlsKeys
 from kafkapy.broker.config.keys.transactions import TransactionKeys
 from kafkapy.broker.config.synonyms import base_name
@@ -26,8 +26,8 @@ _FOREIGN = ("rsm.config.", "rlmm.config.", "config.providers.")
 SUPER_USERS = "super.users"
 ALLOW_WITHOUT_ACL = "allow.everyone.if.no.acl.found"
 
-# Keys that Apache Kafka does not have: described only where they are set.
-OWN = frozenset({**HttpKeys.table, **RegistryKeys.table})
+# Keys that Apache Kafka 4.3.1 does not have: described only where they are set.
+OWN = frozenset({**DeadLetterKeys.table, **HttpKeys.table, **RegistryKeys.table})
 
 
 class BrokerKeys(
@@ -37,6 +37,7 @@ class BrokerKeys(
     ReplicationKeys,
     LogKeys,
     GroupKeys,
+    DeadLetterKeys,
     ShareKeys,
     TransactionKeys,
     SecurityKeys,

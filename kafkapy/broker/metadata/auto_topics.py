@@ -32,6 +32,14 @@ class AutoTopics:
         self._submit(self._new_topic(name))
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
+    def create_for_dead_letters(self, name: str) -> None:
+        """Of share groups; with times of their own, which say when they were written."""
+        configs = (
+            ("errors.deadletterqueue.group.enable", "true"),
+            ("message.timestamp.type", "CreateTime"),
+        )
+        self._submit(NewTopic(name, configs=configs))
+
     def _submit(self, topic: NewTopic) -> None:
         if topic.name in self._under_way:
             return

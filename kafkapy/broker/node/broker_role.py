@@ -170,6 +170,9 @@ class BrokerRole(Role):
             partitions=self.partitions,
             groups=self.groups,
             create_topic=self.auto_create_topic,
+            create_dead_letter_topic=self.auto_topics.create_for_dead_letters,
+            topic_configs=self.topic_configs,
+            journal=self.journal,
         )
         self.partitions.on_leadership += [
             self._groups.leadership_changed,

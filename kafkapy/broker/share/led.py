@@ -2,6 +2,7 @@
 
     wanted --> loading: ReadState under the leader epoch --> loaded --> acquire, acknowledge ...
                      '-- refused: whoever waits is told, and the next one asks again
+                          '-- dead letters that an earlier leader did not get done with
     leadership lost, fenced by the coordinator --> dropped: whoever waits is told
 
 What a share partition decides (share/partition.py) is brought about here: its changes are
@@ -10,9 +11,11 @@ when there are some again.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.share.dead_letters import DeadLetters
 from kafkapy.broker.share.settings import EARLIEST, LATEST, ShareSettings
 from kafkapy.broker.share.states import ShareStates
 from kafkapy.core.errors import ErrorCode, Refused
@@ -74,7 +77,8 @@ class LedShare:
         self.waiting: dict[Any, Callback] = {}
         # Nobody of the group reads here any more: it may be altered elsewhere.
         self.is_unwanted = False
-        self._writes = 0
+        # Writes, and dead letters: what there still is to say.
+        self._under_way = 0
         self._owner = owner
         self._state_epoch = state_epoch
         self._timer: Timer | None = None
@@ -93,7 +97,26 @@ class LedShare:
 
     def release(self, member_id: str) -> None:
         """Whoever had it is gone."""
+        self.machine.limits = self._owner.settings.limits(self.key.group_id)
         self._carry_out(self.machine.release(member_id), _nobody)
+
+    def bury_the_dead(self) -> None:
+        """What became dead letters goes to their topic, and is over then."""
+        for letter, change in self.machine.dead_letters():
+            self._under_way += 1
+            self._owner.dead_letters.bury(
+                self.key.group_id,
+                self.partition,
+                letter,
+                lambda: self._owner.is_led(self),
+                partial(self._buried, change),
+            )
+
+    def _buried(self, change: Change) -> None:
+        self._under_way -= 1
+        if self._owner.is_led(self):
+            self._write(self.machine.buried(change), _nobody)
+            self.wake()
 
     def acquired(self) -> None:
         """Something was: its lock will end."""
@@ -101,7 +124,7 @@ class LedShare:
 
     def drop_if_unwanted(self) -> None:
         """Once the coordinator has all that there is to say."""
-        if self.is_unwanted and not self._writes:
+        if self.is_unwanted and not self._under_way:
             self._owner.drop(self)
 
     def close(self) -> None:
@@ -127,13 +150,14 @@ class LedShare:
                 self.machine.failed(change)
                 self._expire()  # what ended meanwhile
             then(refused)
+            self.bury_the_dead()
             self.wake()
 
         self._write(self.machine.batches(change), answered)
 
     def _write(self, batches: tuple[StateBatch, ...], then: Written) -> None:
         def answered(reply: Any) -> None:
-            self._writes -= 1
+            self._under_way -= 1
             if isinstance(reply, Refused):
                 if reply.code in _FENCED:
                     self._owner.drop(self)
@@ -142,7 +166,7 @@ class LedShare:
                 then(None)
             self.drop_if_unwanted()
 
-        self._writes += 1
+        self._under_way += 1
         event = WriteState(
             self.key,
             self._state_epoch,
@@ -177,6 +201,7 @@ class LedShare:
         if batches:
             # Available it is in any case: nobody may wait for a coordinator that is away.
             self._write(batches, _nobody)
+            self.bury_the_dead()
             self.wake()
 
 
@@ -186,10 +211,12 @@ class LedShares:
         *,
         clock: Clock,
         states: ShareStates,
+        dead_letters: DeadLetters,
         settings: Callable[[], ShareSettings],
     ) -> None:
         self.clock = clock
         self.states = states
+        self.dead_letters = dead_letters
         self._current_settings = settings
         self._led: dict[ShareKey, LedShare] = {}
         self._loading: dict[ShareKey, list[Loaded]] = {}
@@ -238,6 +265,7 @@ class LedShares:
                 start, reply.batches, limits=self.settings.limits(key.group_id)
             )
             found = self._led[key] = LedShare(self, key, partition, reply.state_epoch, machine)
+            found.bury_the_dead()
         for then in waiting:
             then(found)
 

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.group_config import group_value
 from kafkapy.broker.config.resources import Resource
-from kafkapy.kraft.features import SHARE_VERSION
+from kafkapy.kraft.features import DEAD_LETTERS, SHARE_VERSION
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.share.partition import ShareLimits
 
@@ -18,6 +18,13 @@ _DURATION: Final = re.compile(
     r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d*)?)S)?)?", re.IGNORECASE
 )
 _NO_OVERRIDES: Final[Mapping[str, str]] = {}
+
+
+class DeadLetterSettings(NamedTuple):
+    """`copies`: key and value go along, not only where the record was."""
+
+    topic: str
+    copies: bool
 
 
 class ShareSettings:
@@ -37,8 +44,18 @@ class ShareSettings:
             delivery_count_limit=self._number("share.delivery.count.limit", own),
             record_lock_duration_ms=self._number("share.record.lock.duration.ms", own),
             max_record_locks=self._number("share.partition.max.record.locks", own),
+            has_dead_letters=self.dead_letters(group_id) is not None,
             may_renew=bool(group_value("share.renew.acknowledge.enable", own, self._config)),
         )
+
+    def dead_letters(self, group_id: str) -> "DeadLetterSettings | None":
+        """None if the group has no dead letter topic, or the cluster has not agreed on such."""
+        if self._image.features.get(SHARE_VERSION, 0) < DEAD_LETTERS:
+            return None
+        own = self._own(group_id)
+        topic = str(group_value("errors.deadletterqueue.topic.name", own, self._config))
+        copies = bool(group_value("errors.deadletterqueue.copy.record.enable", own, self._config))
+        return DeadLetterSettings(topic, copies) if topic else None
 
     def reads_committed(self, group_id: str) -> bool:
         own = self._own(group_id)

@@ -16,10 +16,12 @@ from typing import Any, Final
 from uuid import UUID
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.topic_config import TopicConfigs
 from kafkapy.broker.metadata.internal_topics import SHARE_GROUP_STATE
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.partitions.shard_log import follow_leadership
+from kafkapy.broker.share.dead_letters import DeadLetters
 from kafkapy.broker.share.led import LedShares
 from kafkapy.broker.share.pruning import Pruning
 from kafkapy.broker.share.sessions import Place, ShareSession, ShareSessions
@@ -29,7 +31,7 @@ from kafkapy.coordinator.registry import Registry
 from kafkapy.coordinator.shard_records import ShardSettings
 from kafkapy.coordinator.shards import Shards
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.core.seams import Answered, Clock, OtherNodes
+from kafkapy.core.seams import Answered, Clock, Journal, OtherNodes
 from kafkapy.group.share.events import (
     ShareStateDeleted,
     ShareStateInitialized,
@@ -75,6 +77,9 @@ class ShareWiring:
         partitions: Partitions,
         groups: Shards[Any, Any],
         create_topic: Callable[[str], object],
+        create_dead_letter_topic: Callable[[str], None],
+        topic_configs: TopicConfigs,
+        journal: Journal,
     ) -> None:
         self._current_image = image
         self._config = config
@@ -102,7 +107,23 @@ class ShareWiring:
             shards=self.shards,
             create_topic=create_topic,
         )
-        self.led = LedShares(clock=clock, states=self.states, settings=lambda: self.settings)
+        self.led = LedShares(
+            clock=clock,
+            states=self.states,
+            dead_letters=DeadLetters(
+                node_id=node_id,
+                config=config,
+                clock=clock,
+                journal=journal,
+                other_nodes=other_nodes,
+                image=image,
+                partitions=partitions,
+                topic_configs=topic_configs,
+                settings=lambda: self.settings,
+                create_topic=create_dead_letter_topic,
+            ),
+            settings=lambda: self.settings,
+        )
         self.sessions = ShareSessions(
             lambda: config.group_share_max_share_sessions, self._session_ended
         )

@@ -152,7 +152,7 @@ def test_an_interrupted_format_is_begun_anew() -> None:
         ({"metadata_version": 6}, "metadata.version 6 is not supported."),
         ({"features": {"sharing": 1}}, "There is no feature sharing that could be set."),
         ({"features": {"kraft.version": 1}}, "There is no feature kraft.version"),
-        ({"features": {"share.version": 2}}, "share.version 2 is not supported: 0 to 1 are."),
+        ({"features": {"share.version": 3}}, "share.version 3 is not supported: 0 to 2 are."),
         (
             {"features": {"eligible.leader.replicas.version": 1}, "metadata_version": 22},
             "needs metadata.version 23 (4.0-IV1) or higher.",

@@ -89,6 +89,17 @@ class GroupConfigKeys(Section):
         True,
         "Whether a share consumer may renew its locks.",
     )
+    errors_deadletterqueue_topic_name = string(
+        "",
+        "Topic to which records of a share group go that are rejected or came too often; "
+        "empty for none. With share.version 2 (docs/QUEUES.md).",
+        internal=True,
+    )
+    errors_deadletterqueue_copy_record_enable = boolean(
+        False,
+        "Whether key and value of a dead letter go along, or only where it was.",
+        internal=True,
+    )
     streams_session_timeout_ms = int32(
         45000,
         "How long a streams member may be silent before it is removed.",

@@ -14,6 +14,21 @@ from kafkapy.broker.config.shared_values import (
 from kafkapy.broker.config.validators import ListOf, at_least, between
 
 
+class DeadLetterKeys(Section):
+    """Of Apache Kafka 4.4 (KIP-1191); 4.3.1 knows none of them."""
+
+    errors_deadletterqueue_auto_create_topics_enable = boolean(
+        False,
+        "Whether the dead letter topic of a share group is made if it is not there.",
+        dynamic=CLUSTER_WIDE,
+    )
+    errors_deadletterqueue_topic_name_prefix = string(
+        "dlq.",
+        "What the names of share groups' dead letter topics begin with; empty for anything.",
+        dynamic=CLUSTER_WIDE,
+    )
+
+
 class ShareKeys(Section):
     group_share_session_timeout_ms = int32(
         45000,

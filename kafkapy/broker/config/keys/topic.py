@@ -50,6 +50,11 @@ class TopicKeys(SchemaKeys):
         valid=at_least(0),
         broker=("log.cleaner.delete.retention.ms",),
     )
+    errors_deadletterqueue_group_enable = boolean(
+        False,
+        "Whether share groups may send their dead letters to this topic.",
+        internal=True,
+    )
     file_delete_delay_ms = int64(
         60000,
         "How long a segment's files stay on disk after the segment left the log.",
