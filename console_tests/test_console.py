@@ -216,6 +216,24 @@ def test_a_message_of_a_megabyte_is_cut_and_downloads_whole(seen: Seen) -> None:
     assert told.value.suggested_filename == "pictures-0-0.value"
 
 
+def test_what_comes_in_is_seen_without_asking_again(seen: Seen, chromium: Browser) -> None:
+    """The page stays where it is; the line moves."""
+    page = seen.go("/console/topics/payments")
+    expect(page.get_by_role("img", name="Records written from")).to_be_visible()
+    other = chromium.new_page()
+    for _ in range(5):
+        other.goto(seen.address + "/console/topics/payments/produce")
+        other.get_by_label("Value", exact=True).fill("{}")
+        other.get_by_role("button", name="Produce").click()
+        expect(other.get_by_label("Value", exact=True)).to_be_visible()
+    other.close()
+    expect(page.locator("#rates figure").first).not_to_contain_text("0/s at the most")
+    picture(page, "rates")
+    page = seen.go("/console/group?name=billing")
+    expect(page.get_by_role("img", name="Lag from")).to_be_visible()
+    picture(page, "lag")
+
+
 def test_what_broke_the_schema_is_found_and_a_draft_repairs_it(seen: Seen) -> None:
     """From a record that somebody cannot read to the version to blame, and to one that fits."""
     page = seen.go("/console/topics/parcels/messages/0/2")

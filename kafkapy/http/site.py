@@ -9,6 +9,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.core.seams import Journal
 from kafkapy.http.alerting.judge import Judge
 from kafkapy.http.alerting.rules import Alerting, default_rules
+from kafkapy.http.history import History
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.link import NodeLink
 from kafkapy.http.lag import LagWatch
@@ -36,6 +37,7 @@ class Site:
         self.link = link
         self.shell = shell
         self.lag = LagWatch()
+        self.history = History()
         self.probe = Probe()
         self.alerting = alerting or Alerting(default_rules())
         self.judge = Judge(self.alerting.rules)

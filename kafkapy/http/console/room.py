@@ -1,11 +1,14 @@
 """The console as a room of the site: THE table of what is shown, and its files."""
 
+from functools import partial
 from typing import Final
 
+import trio
 from starlette.routing import BaseRoute, Route
 
 from kafkapy.http.console.asked import Asked, Page, endpoint
 from kafkapy.http.console.files import static
+from kafkapy.http.console.lag import total_lags
 from kafkapy.http.console.pages import (
     alerts,
     drafts,
@@ -21,7 +24,9 @@ from kafkapy.http.console.pages import (
     topics,
     transactions,
 )
+from kafkapy.http.history import EVERY_SECONDS
 from kafkapy.http.problems import Problem
+from kafkapy.http.registry.room import own_kafka
 from kafkapy.http.site import Site
 
 _SUBJECTS: Final = (
@@ -48,6 +53,14 @@ def routes(site: Site) -> list[BaseRoute]:
             found.append(_route(site, method, path, page))
     found.append(_route(site, "GET", "/console/{rest:path}", _nothing))
     return found
+
+
+async def run(site: Site) -> None:
+    """What pages show of the last hour."""
+    kafka = own_kafka(site)
+    while True:
+        await site.history.look(site, partial(total_lags, kafka))
+        await trio.sleep(EVERY_SECONDS)
 
 
 def _route(site: Site, method: str, path: str, page: Page) -> Route:

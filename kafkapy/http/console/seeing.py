@@ -1,6 +1,6 @@
 """What of the cluster the principal sees: names it may describe, offsets of what is led, sizes."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 import trio
@@ -18,6 +18,14 @@ _AT_ONCE: Final = 200
 # A leader that has not yet heard of a topic that this node knows hears of it in a moment.
 _NEWS_SECONDS: Final = 5.0
 _PAUSE_SECONDS: Final = 0.05
+
+
+async def until_seen(there: Callable[[], Awaitable[bool]]) -> None:
+    """What the controller has decided this node hears of in a moment: the page that comes next
+    shall show it. Not waited for for ever, as it may have been changed again."""
+    with trio.move_on_after(_NEWS_SECONDS):
+        while not await there():
+            await trio.sleep(_PAUSE_SECONDS)
 
 
 async def visible_topics(kafka: Kafka, text: str = "") -> list[str]:

@@ -6,11 +6,13 @@ from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.embedded import read_assignment
 from kafkapy.http.console.asked import Asked, Pages
+from kafkapy.http.console.charts import Chart, chart, count
 from kafkapy.http.console.lag import lag_of, total_lags
 from kafkapy.http.console.paging import part_of
 from kafkapy.http.kafka import groups
 from kafkapy.http.kafka.errors import KafkaError, check
 from kafkapy.http.problems import Problem
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.api_keys import ApiKey
 
 _ROWS: Final = 25
@@ -55,6 +57,7 @@ async def one_group(asked: Asked) -> Any:
         TopicPartition(one.topic, one.partition): one.seconds
         for one in asked.site.lag.of_group(name)
     }
+    asked.site.history.watch(name)
     known = [one.lag for one in lags.values() if one.lag is not None]
     return asked.page(
         "group.html",
@@ -67,7 +70,18 @@ async def one_group(asked: Asked) -> Any:
         total=sum(known),
         most=max(known, default=0),
         coordinator=await asked.kafka.coordinator(name),
+        charts=await _charts(asked, name, {one.topic for one in committed}),
     )
+
+
+async def _charts(asked: Asked, name: str, topics: set[str]) -> list[Chart]:
+    """For who sees all that the group reads: the line is of all of it."""
+    seen = await asked.kafka.allowed(Operation.DESCRIBE, ResourceType.TOPIC, sorted(topics))
+    past = asked.site.history
+    values = past.of_group(name)
+    if seen != topics or not values:
+        return []
+    return [chart("Lag", values, past.wall_ms, count)]
 
 
 async def described(asked: Asked, name: str) -> Described:

@@ -7,6 +7,8 @@ import trio
 
 from kafkapy.http.alerting.judge import FIRING
 from kafkapy.http.console.asked import Asked, Pages
+from kafkapy.http.console.charts import Chart, byte_rate, chart, rate
+from kafkapy.http.history import BYTES_IN, BYTES_OUT, RECORDS
 from kafkapy.http.kafka.errors import KafkaError, check
 from kafkapy.protocol.api_keys import ApiKey
 
@@ -63,7 +65,18 @@ async def show(asked: Asked) -> Any:
         brokers=brokers,
         about=about,
         firing=firing,
+        charts=_charts(asked),
     )
+
+
+def _charts(asked: Asked) -> list[Chart]:
+    past = asked.site.history
+    rows = (
+        ("Records written", RECORDS, rate),
+        ("Bytes written", BYTES_IN, byte_rate),
+        ("Bytes read", BYTES_OUT, byte_rate),
+    )
+    return [chart(title, past.of_node(one), past.wall_ms, how) for title, one, how in rows]
 
 
 async def _health(asked: Asked) -> Health:

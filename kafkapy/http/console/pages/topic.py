@@ -1,11 +1,14 @@
 """One topic: its partitions, and its settings."""
 
+from contextlib import suppress
 from typing import Any, Final
 
 from kafkapy.broker.config.resources import Resource
 from kafkapy.http.console.asked import Asked, Lacking, Pages, number
+from kafkapy.http.console.charts import Chart, byte_rate, chart, rate
 from kafkapy.http.console.paging import part_of
-from kafkapy.http.console.seeing import offsets, sizes
+from kafkapy.http.console.seeing import offsets, sizes, until_seen
+from kafkapy.http.history import BYTES_IN, BYTES_OUT, RECORDS
 from kafkapy.http.kafka.errors import check
 from kafkapy.http.kafka.records import END, START
 from kafkapy.http.problems import Problem
@@ -60,8 +63,26 @@ async def show(asked: Asked) -> Any:
     count = sum(row["count"] or 0 for row in rows) if len(rows) == part.total else None
     total = None if of_topics is None else sum(bytes_of.values())
     return asked.page(
-        "topic.html", name=name, id=topic.id, part=part, rows=rows, count=count, total=total
+        "topic.html",
+        name=name,
+        id=topic.id,
+        part=part,
+        rows=rows,
+        count=count,
+        total=total,
+        charts=_charts(asked, name),
+        replicas_here=sum(asked.kafka.node_id in one.replicas for one in topic.partitions.values()),
     )
+
+
+def _charts(asked: Asked, name: str) -> list[Chart]:
+    past = asked.site.history
+    rows = (
+        ("Records written", RECORDS, rate),
+        ("Bytes written", BYTES_IN, byte_rate),
+        ("Bytes read from this node", BYTES_OUT, byte_rate),
+    )
+    return [chart(title, past.of_topic(name, one), past.wall_ms, how) for title, one, how in rows]
 
 
 async def grow(asked: Asked) -> Any:
@@ -77,6 +98,11 @@ async def grow(asked: Asked) -> Any:
     row = (await asked.kafka.ask(ApiKey.CREATE_PARTITIONS, body)).results[0]
     with asked.needs("ALTER", "TOPIC", name):
         check(row.error_code, name, row.error_message)
+
+    async def has_grown() -> bool:
+        return len(asked.kafka.topic(name).partitions) >= count
+
+    await until_seen(has_grown)
     return asked.go(f"/console/topics/{name}", done="grown")
 
 
@@ -112,6 +138,16 @@ async def set_setting(asked: Asked) -> Any:
     )
     with asked.needs("ALTER_CONFIGS", "TOPIC", name):
         check(answer.responses[0].error_code, name, answer.responses[0].error_message)
+
+    async def is_there() -> bool:
+        found = next((one for one in await _configs(asked, name) if one["name"] == key), None)
+        if found is None or is_default:
+            return found is None or not found["is_own"]
+        return bool(found["is_own"]) and found["value"] in (change["value"], "(hidden)")
+
+    # Who may change settings need not be let see them: then the next page says so.
+    with suppress(Lacking):
+        await until_seen(is_there)
     return asked.go(f"/console/topics/{name}/settings", done="set")
 
 

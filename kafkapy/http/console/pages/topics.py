@@ -3,9 +3,11 @@
 from typing import Any
 
 from kafkapy.http.console.asked import Asked, Pages, number
+from kafkapy.http.console.charts import rate
 from kafkapy.http.console.pages.topic import require_describe
 from kafkapy.http.console.paging import part_of
-from kafkapy.http.console.seeing import sizes, visible_topics
+from kafkapy.http.console.seeing import sizes, until_seen, visible_topics
+from kafkapy.http.history import RECORDS
 from kafkapy.http.kafka.errors import check
 from kafkapy.http.problems import Problem
 from kafkapy.protocol.api_keys import ApiKey
@@ -29,11 +31,21 @@ async def show(asked: Asked) -> Any:
                 "partitions": len(partitions),
                 "replicas": max((len(one.replicas) for one in partitions), default=0),
                 "size": None if of_topics is None else sum(of_topics.get(name, {}).values()),
+                "rate": _rate(asked, name),
                 "offline": sum(not one.has_leader for one in partitions),
                 "under": sum(len(one.isr) < len(one.replicas) for one in partitions),
             }
         )
     return asked.page("topics.html", part=part, rows=rows, text=text, hides=hides)
+
+
+def _rate(asked: Asked, name: str) -> str | None:
+    """As this node last saw it; None where it has no replica."""
+    here = asked.kafka.node_id
+    partitions = asked.kafka.topic(name).partitions.values()
+    if not any(here in one.replicas for one in partitions):
+        return None
+    return rate((asked.site.history.of_topic(name, RECORDS) or (0.0,))[-1])
 
 
 async def ask_create(asked: Asked) -> Any:
@@ -63,6 +75,11 @@ async def create(asked: Asked) -> Any:
     answer = await asked.kafka.ask(ApiKey.CREATE_TOPICS, body)
     with asked.needs("CREATE", "TOPIC", name):
         check(answer.topics[0].error_code, name, answer.topics[0].error_message)
+
+    async def is_there() -> bool:
+        return name in asked.kafka.image.topics_by_name
+
+    await until_seen(is_there)
     return asked.go(f"/console/topics/{name}", done="created")
 
 
@@ -81,6 +98,11 @@ async def delete(asked: Asked) -> Any:
     answer = await asked.kafka.ask(ApiKey.DELETE_TOPICS, body)
     with asked.needs("DELETE", "TOPIC", name):
         check(answer.responses[0].error_code, name, answer.responses[0].error_message)
+
+    async def is_gone() -> bool:
+        return name not in asked.kafka.image.topics_by_name
+
+    await until_seen(is_gone)
     return asked.go("/console/topics", done="deleted")
 
 

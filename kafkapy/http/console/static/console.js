@@ -1,4 +1,5 @@
 // What pages do beyond being pages; all of them work without.
+import { fresh } from "./fresh.js";
 import { keys } from "./keys.js";
 import { follow } from "./tail.js";
 
@@ -15,6 +16,7 @@ function fitting(form) {
 }
 
 keys();
+fresh();
 const filters = document.getElementById("filters");
 if (filters) fitting(filters);
 const button = document.getElementById("follow");
