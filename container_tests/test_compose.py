@@ -72,10 +72,9 @@ def test_one_node_serves_programs_on_the_host(compose: MakeCompose, ports: list[
 def test_a_file_written_for_apache_kafka_works_when_the_image_is_changed(
     compose: MakeCompose, ports: list[int]
 ) -> None:
+    """Its health checks call Apache Kafka's scripts, and a service makes the topic with them."""
     told = {f"PORT_{number}": str(port) for number, port in enumerate(ports, 1)}
     cluster = compose(APACHE, **told)
-    cluster("up", "--detach", "--wait")
-    made = cluster("exec", "kafka-3", "kafkapy", "topics", "create", "orders",
-                   "--bootstrap-server", "kafka-1:19092")  # fmt: skip
-    assert "orders" in made
+    cluster("up", "--detach", "--wait", "kafka-1", "kafka-2", "kafka-3")
+    assert cluster("run", "--rm", "--no-TTY", "topics").splitlines()[-1] == "orders"
     goes_round(bootstrap(ports), "orders")

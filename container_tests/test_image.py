@@ -5,7 +5,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from container_tests.engine import docker, inspect
+import pytest
+
+from container_tests.engine import DockerFailed, docker, inspect
 
 Run = Callable[..., str]
 LOCKED = ("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true")
@@ -92,6 +94,28 @@ def test_what_apache_kafkas_image_starts_is_there(run: Run) -> None:
     docker("exec", node, "kafkapy", "topics", "create", "t")
     described = docker("exec", node, "kafkapy", "topics", "describe", "t", "--json")
     assert len(described.splitlines()) == 4
+
+
+def test_the_scripts_that_health_checks_call_say_whether_it_serves(run: Run) -> None:
+    node = run()
+    serving(node)
+    scripts, server = "/opt/kafka/bin", ("--bootstrap-server", "localhost:9092")
+    versions = docker("exec", node, f"{scripts}/kafka-broker-api-versions.sh", *server)
+    assert versions.startswith("localhost:9092 (id: 1 ")
+    docker("exec", node, "nc", "-z", "localhost", "9092")
+    topics = f"{scripts}/kafka-topics.sh"
+    docker("exec", node, topics, *server, "--create", "--topic", "t", "--partitions", "4")
+    docker("exec", node, topics, *server, "--create", "--topic", "t", "--if-not-exists")
+    assert docker("exec", node, topics, *server, "--list") == "t"
+    described = docker("exec", node, topics, *server, "--describe", "--topic", "t")
+    assert len(described.splitlines()) == 5
+    assert docker("exec", node, f"{scripts}/kafka-cluster.sh", "cluster-id", *server)
+    nowhere = ("--bootstrap-server", "localhost:9")
+    for script in ("kafka-broker-api-versions.sh", "kafka-topics.sh --list"):
+        with pytest.raises(DockerFailed, match="cannot reach a broker"):
+            docker("exec", node, *f"{scripts}/{script}".split(), *nowhere)
+    with pytest.raises(DockerFailed, match="unrecognized"):
+        docker("exec", node, topics, *server, "--alter", "--topic", "t")
 
 
 def test_data_outlives_the_container(run: Run) -> None:
