@@ -115,7 +115,22 @@ def test_the_scripts_that_health_checks_call_say_whether_it_serves(run: Run) -> 
         with pytest.raises(DockerFailed, match="cannot reach a broker"):
             docker("exec", node, *f"{scripts}/{script}".split(), *nowhere)
     with pytest.raises(DockerFailed, match="unrecognized"):
-        docker("exec", node, topics, *server, "--alter", "--topic", "t")
+        docker("exec", node, topics, *server, "--list", "--exclude-internal")
+
+
+def test_it_speaks_http_and_compiles_a_schema_on_a_root_that_cannot_be_written(run: Run) -> None:
+    """protoc wants files: they are in memory. Its health check asks /health."""
+    node = run(*LOCKED, "--env", "KAFKAPY_HTTP_LISTENERS=http://0.0.0.0:8080")
+    serving(node)
+    schema = json.dumps({"schemaType": "PROTOBUF", "schema": 'syntax = "proto3"; message M {}'})
+    asked = (
+        "import sys, urllib.request as r; "
+        "a = r.Request('http://127.0.0.1:8080/subjects/s/versions', sys.argv[1].encode(), "
+        "{'content-type': 'application/json'}); print(r.urlopen(a, timeout=30).read().decode())"
+    )
+    told = docker("exec", node, "/opt/kafkapy/bin/python", "-c", asked, schema)
+    assert json.loads(told)["id"] == 1
+    assert docker("diff", node) == ""
 
 
 def test_data_outlives_the_container(run: Run) -> None:

@@ -81,10 +81,17 @@ def _versions(asked: argparse.Namespace) -> int:
         brokers = sorted(client.metadata([]).brokers, key=lambda one: int(one.node_id))
     for one in brokers:
         where = address_of(one)
-        with Client(where) as client:
-            about = {"client_software_name": "kafkapy", "client_software_version": "0"}
-            told = client.ask(ApiKey.API_VERSIONS, about).api_keys
-        print(f"{where} (id: {one.node_id} rack: {one.rack or 'null'}) -> (")
+        shown = f"{where} (id: {one.node_id} rack: {one.rack or 'null'}) ->"
+        about = {"client_software_name": "kafkapy", "client_software_version": "0"}
+        try:
+            with Client(where) as client:
+                told = client.ask(ApiKey.API_VERSIONS, about).api_keys
+        except Failed as failed:
+            # As with Kafka's own: what was asked has answered. In a container the address that the
+            # host is told of is often nowhere.
+            print(f"{shown} ERROR: {failed}")
+            continue
+        print(f"{shown} (")
         print(",\n".join(f"\t{_shown(row)}" for row in told))
         print(")")
     return 0

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kafkapy.cli.main import COMMANDS
+from kafkapy.http.entry import OPEN
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
 
@@ -29,3 +31,16 @@ def test_what_the_files_start_is_there() -> None:
         text = (DEPLOY / name).read_text()
         assert "kafkapy serve --config" in text or "command: [kafkapy, health" in text
     assert {"serve", "health", "doctor"} <= set(COMMANDS)
+
+
+def test_probes_ask_where_nobody_has_to_log_in() -> None:
+    (pod,) = (
+        each["spec"]["template"]["spec"]["containers"][0]
+        for each in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())
+        if each["kind"] == "StatefulSet"
+    )
+    probes = [pod[name]["httpGet"] for name in ("readinessProbe", "livenessProbe")]
+    assert {one["path"] for one in probes} == OPEN
+    (port,) = (one["containerPort"] for one in pod["ports"] if one["name"] == "http")
+    told = {one["name"]: one.get("value") for one in pod["env"]}
+    assert told["KAFKAPY_HTTP_LISTENERS"] == f"http://0.0.0.0:{port}"

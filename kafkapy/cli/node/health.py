@@ -1,14 +1,17 @@
 """`kafkapy health`: does this node serve? For health checks of containers and services.
 
-It asks the node itself, on a listener of its own configuration: a broker must answer and find
-itself among the brokers that clients are told of (registered, and not fenced); a controller
-must answer. Where every listener wants TLS or SASL, it must take a connection. Exit code 0 and
-silence, or 1 and one line.
+Where the node speaks HTTP without TLS it is asked there: whether its loop answers, then whether it
+serves (/health/live, /health/ready). Elsewhere on a Kafka listener of its own configuration: a
+broker must answer and find itself among the brokers that clients are told of (registered, and not
+fenced); a controller must answer. Where every listener wants TLS or SASL, it must take a
+connection. Exit code 0 and silence, or 1 and one line.
 """
 
 import argparse
 import socket
+from http import HTTPStatus
 from typing import Final
+from urllib.parse import urlsplit
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint, SecurityProtocol
@@ -38,6 +41,10 @@ def run(options: argparse.Namespace) -> int:
     from kafkapy.cli.node.serve import configured
 
     config = configured(options)
+    plain = [one for one in config.http_listeners if one.startswith("http://")]
+    if plain:
+        _says_so(plain[0], options.timeout)
+        return 0
     endpoint = _asked(config)
     where = shown(_ANY.get(endpoint.host, endpoint.host), endpoint.port)
     if endpoint.protocol is not SecurityProtocol.PLAINTEXT:
@@ -45,6 +52,26 @@ def run(options: argparse.Namespace) -> int:
     else:
         _answers(where, config, options.timeout)
     return 0
+
+
+def _says_so(listener: str, timeout: float) -> None:
+    """Over HTTP. Ready tells what was last known: whether the loop still turns, live does."""
+    from http.client import HTTPConnection, HTTPException
+
+    address = urlsplit(listener)
+    host = _ANY.get(address.hostname or "", address.hostname or "")
+    for path in ("/health/live", "/health/ready"):
+        connection = HTTPConnection(host, address.port, timeout=timeout)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            told = answer.read().decode(errors="replace").strip()
+        except (OSError, HTTPException) as failed:
+            raise Failed(f"the node does not answer at {listener}{path}: {failed}") from None
+        finally:
+            connection.close()
+        if answer.status != HTTPStatus.OK:
+            raise Failed(f"{listener}{path} says {answer.status}: {told}")
 
 
 def _asked(config: BrokerConfig) -> Endpoint:

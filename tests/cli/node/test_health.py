@@ -44,3 +44,21 @@ def test_a_listener_that_wants_more_is_asked_for_a_connection() -> None:
         ]  # fmt: skip
         assert main(["health", "--set", listeners, *told]) == 0
     assert main(["health", "--set", listeners, *told]) == 1
+
+
+def test_a_node_that_speaks_http_is_asked_there(capfd: pytest.CaptureFixture[str]) -> None:
+    """Its Kafka listener is nowhere: nobody asks that."""
+    nowhere = ["--listen", "127.0.0.1:1"]
+    with Broker({"http.listeners": "http://127.0.0.1:0"}) as kafka:
+        where = kafka.http
+        told = [*nowhere, "--set", f"http.listeners={where}"]
+        assert main(["health", *told]) == 0
+        assert capfd.readouterr() == ("", "")
+        http = kafka._running().http
+        assert http is not None
+        http.link.is_serving = False
+        assert main(["health", *told]) == 1
+        assert "/health/ready says 503" in capfd.readouterr().err
+        http.link.is_serving = True
+    assert main(["health", *told]) == 1
+    assert f"the node does not answer at {where}/health/live" in capfd.readouterr().err
