@@ -52,6 +52,8 @@ class Certificates:
             "ssl.keystore.type": "PEM",
             "ssl.truststore.type": "PEM",
             "ssl.truststore.certificates": self._authority.pem,
+            # Another host's is refused by a node that is not told that it may come.
+            "ssl.allow.san.changes": "true",
             **_settings(self._shown),
         }
 

@@ -55,6 +55,9 @@ class TlsSettings:
     ciphers: str
     """OpenSSL's names of what TLS 1.2 may use; "" for what the library prefers."""
     checks_host: bool
+    may_change_subject: bool = False
+    """Of the certificate, while the node runs."""
+    may_change_names: bool = False
 
 
 def tls_settings(config: "BrokerConfig", listener: str) -> TlsSettings:
@@ -94,6 +97,8 @@ def tls_settings(config: "BrokerConfig", listener: str) -> TlsSettings:
         versions,
         ciphers,
         text("ssl.endpoint.identification.algorithm") is not None,
+        config.listener_value(listener, "ssl.allow.dn.changes") is True,
+        config.listener_value(listener, "ssl.allow.san.changes") is True,
     )
 
 

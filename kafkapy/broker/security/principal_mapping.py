@@ -40,6 +40,8 @@ _ENCODINGS: Final = {
     0x1E: "utf-16-be",
 }
 _SEQUENCE, _SET, _OID, _VERSION, _UTC_TIME = 0x30, 0x31, 0x06, 0xA0, 0x17
+_EXTENSIONS: Final = 0xA3
+_ALTERNATIVE_NAMES: Final = "2.5.29.17"
 _ESCAPED: Final = ',=+<>#;"\\'
 
 
@@ -108,6 +110,25 @@ def subject_of(certificate: bytes) -> str:
     except (IndexError, ValueError):
         raise Corrupt("not a certificate's subject") from None
     return ",".join(reversed(parts_shown))
+
+
+def alternative_names_of(certificate: bytes) -> frozenset[tuple[int, bytes]]:
+    """Of the subject (RFC 5280 4.2.1.6): kind and content of each. Corrupt for what is no
+    certificate."""
+    try:
+        (_, whole), _ = _element(certificate, 0)
+        (_, inner), _ = _element(whole, 0)
+        for tag, content in _elements(inner):
+            if tag == _EXTENSIONS:
+                (_, extensions), _ = _element(content, 0)
+                for _, one in _elements(extensions):
+                    parts = list(_elements(one))
+                    if _dotted(parts[0][1]) == _ALTERNATIVE_NAMES:
+                        (_, names), _ = _element(parts[-1][1], 0)
+                        return frozenset(_elements(names))
+    except IndexError:
+        raise Corrupt("not a certificate") from None
+    return frozenset()
 
 
 def valid_until(certificate: bytes) -> float:

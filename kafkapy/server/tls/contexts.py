@@ -2,7 +2,7 @@
 
 settings, files --> ListenerTls.server (who connects here), .client (whom we connect to)
      altered, or a file replaced --> the same anew, for the next connections
-     cannot be read any more     --> said once; what was good goes on
+     cannot be read any more, or is somebody else's --> said once; what was good goes on
 """
 
 import os
@@ -18,6 +18,7 @@ from kafkapy.broker.config.values import ConfigError
 from kafkapy.broker.security.principal_mapping import NoRule, subject_of
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Journal
+from kafkapy.server.tls.naming import Named, check_same, named_by
 from kafkapy.server.tls.stores import FileState, Pem, file_state, read_store
 
 _CLIENT_AUTH: Final = {
@@ -39,9 +40,11 @@ class ListenerTls:
         self._client: ssl.SSLContext | None = None
         self._seen = self._look()
         self._server: ssl.SSLContext | None = None
+        self._named: Named | None = None
         if self._seen[0].keys.is_empty:
             return  # whom this node only connects to
         self._server = _server_context(self._seen[0])
+        self._named = named_by(self._seen[0])
 
     @property
     def server(self) -> ssl.SSLContext:
@@ -72,9 +75,16 @@ class ListenerTls:
             return False
         self._seen = seen
         server = None if seen[0].keys.is_empty else _server_context(seen[0])
+        named = named_by(seen[0])
+        check_same(self._named, named, seen[0])
         client = None if self._client is None else _client_context(seen[0])
-        self._server, self._client = server, client
+        self._server, self._client, self._named = server, client, named
         return True
+
+    def check(self, after: BrokerConfig) -> None:
+        """ConfigError if it could not be served by these settings, in place of its own."""
+        other = ListenerTls(after, self.listener)
+        check_same(self._named, other._named, other._seen[0])
 
     def _look(self) -> _Seen:
         settings = tls_settings(self._config, self.listener)
@@ -121,10 +131,10 @@ class Tls:
 
     def _check(self, after: BrokerConfig, altered: Collection[str]) -> None:
         """ConfigError if a listener of which something is altered could not be served."""
-        for name in self._listeners:
+        for name, listener in self._listeners.items():
             prefix = f"listener.name.{name.lower()}.ssl."
             if any(one.startswith(prefix) for one in altered):
-                ListenerTls(after, name)
+                listener.check(after)
 
 
 def context_of_client(settings: TlsSettings) -> ssl.SSLContext:

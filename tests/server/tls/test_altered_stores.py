@@ -33,7 +33,7 @@ def alter(config: BrokerConfig, changes: dict[str, str | None]) -> None:
 
 def test_a_store_that_can_be_read_counts_at_once(config: BrokerConfig, tmp_path: Path) -> None:
     tls = Tls(config, ToldJournal())
-    second = AUTHORITY.issue("second", hosts=("localhost",))
+    second = AUTHORITY.issue("first", hosts=("localhost", "other.example.org"))
     alter(config, {LOCATION: str(second.write(tmp_path / "second.pem"))})
     listener = tls.of("SSL")
     assert listener is not None
@@ -69,7 +69,8 @@ def test_one_that_cannot_is_refused_and_nothing_changes(
 def test_what_was_altered_before_counts(config: BrokerConfig, tmp_path: Path) -> None:
     """The password first, then the file that needs it; taking the password away is refused."""
     Tls(config, ToldJournal())
-    path = AUTHORITY.issue("locked").write(tmp_path / "locked.pem", "a-secret")
+    locked = AUTHORITY.issue("first", hosts=("localhost",))
+    path = locked.write(tmp_path / "locked.pem", "a-secret")
     with pytest.raises(Refused) as refused:
         alter(config, {LOCATION: str(path), PASSWORD: "another-secret"})
     assert "secret" not in str(refused.value)
@@ -77,3 +78,40 @@ def test_what_was_altered_before_counts(config: BrokerConfig, tmp_path: Path) ->
     with pytest.raises(Refused):
         alter(config, {PASSWORD: None})
     alter(config, {PASSWORD: None, LOCATION: None})
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts", "why", "allowed"),
+    [
+        ("second", ("localhost",), "is for CN=second,.* in use for CN=first", "dn"),
+        ("first", ("other",), "does not name localhost", "san"),
+        ("first", (), "does not name localhost", "san"),
+    ],
+)
+def test_one_that_names_somebody_else_is_refused_unless_it_may(
+    config: BrokerConfig,
+    tmp_path: Path,
+    name: str,
+    hosts: tuple[str, ...],
+    why: str,
+    allowed: str,
+) -> None:
+    tls = Tls(config, ToldJournal())
+    listener = tls.of("SSL")
+    assert listener is not None
+    before = own_certificate(listener)
+    other = AUTHORITY.issue(name, hosts=hosts)
+    change: dict[str, str | None] = {LOCATION: str(other.write(tmp_path / "other.pem"))}
+    with pytest.raises(Refused, match=why):
+        alter(config, change)
+    assert own_certificate(listener) == before
+    own = configured(
+        keystore_type="PEM",
+        keystore_location=tmp_path / "first.pem",
+        **{f"allow_{allowed}_changes": "true"},
+    )
+    tls = Tls(own, ToldJournal())
+    alter(own, change)
+    listener = tls.of("SSL")
+    assert listener is not None
+    assert own_certificate(listener) == der(other)

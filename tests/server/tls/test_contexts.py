@@ -143,15 +143,19 @@ def test_a_file_that_is_replaced_is_what_the_next_client_is_shown(tmp_path: Path
     tls.refresh()
     tls.refresh()
     assert own_certificate(of) == der(renewed)
+    AUTHORITY.issue("somebody else", hosts=("localhost",)).write(path)
+    tls.refresh()
+    assert own_certificate(of) == der(renewed)
     assert [event for event, _ in journal.told] == [
         "certificates renewed",
+        "certificates not renewed",
         "certificates not renewed",
     ]
 
 
 def test_a_setting_that_is_altered_counts_at_once(tmp_path: Path) -> None:
     first = SERVER.write(tmp_path / "first.pem")
-    other = AUTHORITY.issue("other")
+    other = AUTHORITY.issue("server", hosts=("localhost",))
     second = other.write(tmp_path / "second.pem")
     config = configured(keystore_type="PEM", keystore_location=first)
     tls = Tls(config, ToldJournal())

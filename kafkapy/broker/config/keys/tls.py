@@ -4,7 +4,6 @@ from kafkapy.broker.config.key import Section
 from kafkapy.broker.config.make import boolean, java_class, password, string, strings
 from kafkapy.broker.config.shared_values import (
     LOW,
-    NO_DN_CHECK,
     NO_JAVA,
     OPENSSLS_OWN,
     PER_BROKER,
@@ -126,11 +125,9 @@ class TlsKeys(Section):
         False,
         "Whether a reloaded certificate may name another subject.",
         importance=LOW,
-        ignored=NO_DN_CHECK,
     )
     ssl_allow_san_changes = boolean(
         False,
         "Whether a reloaded certificate may name other hosts.",
         importance=LOW,
-        ignored=NO_DN_CHECK,
     )
