@@ -26,6 +26,7 @@ AREAS = {
     "groups": "Consumer groups",
     "transactions": "Transactions",
     "durability": "Crashes and restarts",
+    "security": "Logins and TLS",
     "pipelines": "Data pipelines",
 }
 
@@ -145,6 +146,17 @@ _TABLE = {
     "durability": {
         "restart": "a clean restart loses nothing",
         "kill": "after kill -9 every acknowledged record is there, once",
+    },
+    "security": {
+        "tls": "records go there and back over TLS",
+        "mtls": "who is there is known by a certificate, and nobody gets in without one",
+        "sasl-plain": "PLAIN, over TLS and not",
+        "sasl-scram": "SCRAM-SHA-256 and -512, over TLS and not",
+        "sasl-oauthbearer": "OAUTHBEARER by tokens of a provider, over TLS and not",
+        "login-refused": "who shows a wrong password or token is refused, and told so",
+        "wrong-authority": "a server whose certificate is of another authority is not believed",
+        "users": "users of SCRAM are made, described and removed",
+        "delegation-tokens": "delegation tokens are made, renewed, used and ended",
     },
     "pipelines": {
         "connect-pipeline": "Connect: a file source and a file sink carry lines through a topic",

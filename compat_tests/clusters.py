@@ -51,6 +51,7 @@ class Cluster:
         base_port: int = 0,
         outlives_us: bool = False,
         is_quick: bool = True,
+        jvm_options: Sequence[str] = (),
     ) -> None:
         """Without a base port free ones are taken; unless quick, timeouts are the defaults."""
         self.directory = directory
@@ -58,6 +59,7 @@ class Cluster:
         quick = QUICK if is_quick else {}
         self._properties = {**NODE_PROPERTIES, **quick, **(properties or {})}
         self._heap = heap
+        self._jvm_options = jvm_options
         self._outlives_us = outlives_us
         self._processes: dict[int, Process] = {}
         ports = iter(
@@ -185,7 +187,7 @@ class Cluster:
 
     def _apache(self, configuration: Path) -> list[str]:
         runtime, *options = java(require(), archive="server", heap=self._heap)
-        return [runtime, *options, "kafka.Kafka", str(configuration)]
+        return [runtime, *self._jvm_options, *options, "kafka.Kafka", str(configuration)]
 
     def _kafkapy(self, configuration: Path) -> list[str]:
         return [sys.executable, "-m", "kafkapy", "serve", "--config", str(configuration)]

@@ -44,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "behaviours(*ids): rows of compat_tests/behaviours.py")
+    config.addinivalue_line("markers", "client(folder): whose test it is, if not its folder's")
     for area, title in AREAS.items():
         config.addinivalue_line("markers", f"{area}: {title}")
     given = dict(each.split("=", 1) for each in config.getoption("--bootstrap"))
@@ -98,14 +99,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             kind = results.kind(
                 target, item.config.getoption("--nodes"), item.config.getoption("--disturbed")
             )
-            facts = {"client": _client(item.path), "target": kind, "behaviours": ids}
+            facts = {"client": _client(item), "target": kind, "behaviours": ids}
             item.user_properties.append(("compat", json.dumps(facts)))
             if target == targets.KAFKAPY and (reason := served.why_not_done(ids)) is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
-def _client(test: Path) -> str:
+def _client(item: pytest.Item) -> str:
     """The folder of the test's client, as `clients.CLIENTS` names it."""
+    if (named := item.get_closest_marker("client")) is not None:
+        return str(named.args[0])
+    test = item.path
     top, *below = test.relative_to(Path(__file__).resolve().parent.parent).parts
     return below[0] if top == "compat_tests" else top
 

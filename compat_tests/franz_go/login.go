@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
@@ -18,7 +19,7 @@ const loginRecords = 20
 
 // Of a login; what is not needed is empty.
 type loginOrder struct {
-	Bootstrap, Topic, Mechanism, User, Password, Authority, Certificate, Key string
+	Bootstrap, Topic, Mechanism, User, Password, Token, Authority, Certificate, Key string
 }
 
 func login(asked loginOrder) {
@@ -50,6 +51,8 @@ func (asked loginOrder) options() []kgo.Opt {
 		options = append(options, kgo.SASL(scram.Auth{User: asked.User, Pass: asked.Password}.AsSha256Mechanism()))
 	case "SCRAM-SHA-512":
 		options = append(options, kgo.SASL(scram.Auth{User: asked.User, Pass: asked.Password}.AsSha512Mechanism()))
+	case "OAUTHBEARER":
+		options = append(options, kgo.SASL(oauth.Auth{Token: asked.Token}.AsMechanism()))
 	}
 	if asked.Authority != "" {
 		options = append(options, kgo.DialTLSConfig(asked.tls()))

@@ -20,6 +20,7 @@ const kafka = new Kafka({
     mechanism: asked.mechanism.toLowerCase(),
     username: asked.user,
     password: asked.password,
+    oauthBearerProvider: async () => ({ value: asked.token }),
   },
 })
 

@@ -16,7 +16,7 @@ const loginRecords = 20
 
 // Of a login; what is not needed is empty.
 type loginOrder struct {
-	Bootstrap, Topic, Mechanism, User, Password, Authority, Certificate, Key string
+	Bootstrap, Topic, Mechanism, User, Password, Token, Authority, Certificate, Key string
 }
 
 // sarama has SCRAM done by somebody else.
@@ -31,6 +31,13 @@ func (own *conversation) Begin(user, password, authzID string) error {
 		own.ClientConversation = client.NewConversation()
 	}
 	return err
+}
+
+// A token that somebody else has fetched.
+type bearer string
+
+func (own bearer) Token() (*sarama.AccessToken, error) {
+	return &sarama.AccessToken{Token: string(own)}, nil
 }
 
 func login(asked loginOrder) {
@@ -79,6 +86,8 @@ func (asked loginOrder) config() *sarama.Config {
 		config.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient {
 			return &conversation{hash: scram.SHA512}
 		}
+	case "OAUTHBEARER":
+		config.Net.SASL.TokenProvider = bearer(asked.Token)
 	}
 	if asked.Authority != "" {
 		config.Net.TLS.Enable = true

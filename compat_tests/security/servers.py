@@ -5,6 +5,7 @@
     SSL              the server has a certificate, clients need none
     MTLS             clients are known by theirs
     SASL_SSL         both
+    OAUTH, OAUTH_SSL tokens of a provider (provider.py)
 
 Users: alice, by every mechanism. Certificates are made here and thrown away.
 """
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import pytest
 from confluent_kafka.admin import (
     AdminClient,
     ScramCredentialInfo,
@@ -21,7 +23,9 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from compat_tests.behaviours import mark
 from compat_tests.oracle import ApacheKafka
+from compat_tests.security.provider import AUDIENCE, FORGER, STRANGER, Provider
 from compat_tests.targets import APACHE, TEST_PROPERTIES, Kafkapy
 from compat_tests.waiting import free_port
 from kafkapy.testing.certificates import Authority
@@ -29,6 +33,7 @@ from kafkapy.testing.certificates import Authority
 USER: Final = "alice"
 PASSWORD: Final = "alice's secret, with = and ,"
 STORE_PASSWORD: Final = "changeit"
+OAUTHBEARER: Final = "OAUTHBEARER"
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _LISTENERS: Final = {
     "PLAINTEXT": "PLAINTEXT",
@@ -36,7 +41,11 @@ _LISTENERS: Final = {
     "SSL": "SSL",
     "MTLS": "SSL",
     "SASL_SSL": "SASL_SSL",
+    "OAUTH": "SASL_PLAINTEXT",
+    "OAUTH_SSL": "SASL_SSL",
 }
+OAUTH_MODULE: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+_HANDLERS: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearer"
 _MODULES: Final = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -59,6 +68,7 @@ class Certificates(NamedTuple):
 class Secured(NamedTuple):
     bootstraps: dict[str, str]
     certificates: Certificates
+    provider: Provider
 
     def address(self, listener: str) -> str:
         return self.bootstraps[listener]
@@ -87,7 +97,31 @@ WAYS: Final = (
     Way("MTLS"),
     *(Way("SASL_PLAINTEXT", one) for one in MECHANISMS),
     *(Way("SASL_SSL", one) for one in MECHANISMS),
+    Way("OAUTH", OAUTHBEARER),
+    Way("OAUTH_SSL", OAUTHBEARER),
 )
+_ROWS: Final = {
+    "SSL": "tls",
+    "MTLS": "mtls",
+    "PLAIN": "sasl-plain",
+    "SCRAM-SHA-256": "sasl-scram",
+    "SCRAM-SHA-512": "sasl-scram",
+    OAUTHBEARER: "sasl-oauthbearer",
+}
+
+
+def row(way: Way) -> pytest.MarkDecorator:
+    """Which of the behaviours it is to get in by it."""
+    return mark(_ROWS[way.mechanism or way.listener])
+
+
+# For parametrize.
+EACH_WAY: Final = [pytest.param(way, id=str(way), marks=row(way)) for way in WAYS]
+
+
+def token_jaas(client: str = USER, secret: str = PASSWORD) -> str:
+    """By which Java asks the provider for tokens."""
+    return f'{OAUTH_MODULE} required clientId="{client}" clientSecret="{secret}";'
 
 
 def jaas(
@@ -124,17 +158,48 @@ def secured_server(target: str, directory: Path) -> Iterator[Secured]:
             users = f' user_{USER}="{PASSWORD}"' if mechanism == "PLAIN" else ""
             key = f"listener.name.{listener}.{mechanism.lower()}.sasl.jaas.config"
             properties[key] = f"{module} required{users};"
+    provider = Provider(dict.fromkeys((USER, FORGER, STRANGER), PASSWORD))
+    for listener in ("oauth", "oauth_ssl"):
+        properties |= taking_tokens(listener, provider)
     if target == APACHE:
-        apache = ApacheKafka(directory / "server", properties=properties, port=ports["PLAINTEXT"])
+        apache = ApacheKafka(
+            directory / "server",
+            properties=properties,
+            port=ports["PLAINTEXT"],
+            jvm_options=[provider.java_option],
+        )
         server: ApacheKafka | Kafkapy = apache
     else:
         server = Kafkapy(directory / "server", properties)
     try:
         server.start()
         _add_users(addresses["PLAINTEXT"])
-        yield Secured(addresses, _for_clients(authority, directory))
+        yield Secured(addresses, _for_clients(authority, directory), provider)
     finally:
         server.stop()
+        provider.close()
+
+
+def taking_tokens(listener: str, provider: Provider) -> dict[str, str]:
+    """Of a listener's settings those by which it takes this provider's tokens, and nothing else."""
+    prefix = f"listener.name.{listener}."
+    own = f"{prefix}oauthbearer.sasl."
+    return {
+        f"{prefix}sasl.enabled.mechanisms": OAUTHBEARER,
+        f"{own}jaas.config": f"{OAUTH_MODULE} required;",
+        f"{own}server.callback.handler.class": f"{_HANDLERS}ValidatorCallbackHandler",
+        f"{own}oauthbearer.jwks.endpoint.url": provider.keys_url,
+        f"{own}oauthbearer.expected.audience": AUDIENCE,
+        f"{own}oauthbearer.expected.issuer": provider.issuer,
+    }
+
+
+def showing_tokens(provider: Provider, prefix: str = "") -> dict[str, str]:
+    """By which Java and nodes get tokens of theirs."""
+    return {
+        f"{prefix}sasl.login.callback.handler.class": f"{_HANDLERS}LoginCallbackHandler",
+        f"{prefix}sasl.oauthbearer.token.endpoint.url": provider.token_url,
+    }
 
 
 def _add_users(bootstrap: str) -> None:

@@ -7,11 +7,21 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from compat_tests.security.servers import MECHANISMS, PASSWORD, USER, WAYS, Secured, Way
+from compat_tests.behaviours import covers
+from compat_tests.security.provider import FORGER, STRANGER
+from compat_tests.security.servers import (
+    EACH_WAY,
+    MECHANISMS,
+    OAUTHBEARER,
+    PASSWORD,
+    USER,
+    Secured,
+    Way,
+)
 from compat_tests.waiting import wait_for
 
 # One server of each kind serves them all.
-pytestmark = pytest.mark.xdist_group("secured")
+pytestmark = [pytest.mark.xdist_group("secured"), pytest.mark.client("confluent_kafka")]
 
 
 def settings(server: Secured, way: Way, **other: Any) -> dict[str, Any]:
@@ -21,7 +31,9 @@ def settings(server: Secured, way: Way, **other: Any) -> dict[str, Any]:
         "security.protocol": way.protocol,
         "log_level": 0,
     }
-    if way.mechanism is not None:
+    if way.mechanism == OAUTHBEARER:
+        found |= by_token(server, USER)
+    elif way.mechanism is not None:
         found |= {"sasl.mechanism": way.mechanism}
         found |= {"sasl.username": USER, "sasl.password": PASSWORD}
     if way.has_tls:
@@ -32,7 +44,18 @@ def settings(server: Secured, way: Way, **other: Any) -> dict[str, Any]:
     return found | {key.replace("_", "."): str(value) for key, value in other.items()}
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+def by_token(server: Secured, client: str) -> dict[str, Any]:
+    """librdkafka asks the provider by itself."""
+    return {
+        "sasl.mechanism": OAUTHBEARER,
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.client.id": client,
+        "sasl.oauthbearer.client.secret": PASSWORD,
+        "sasl.oauthbearer.token.endpoint.url": server.provider.token_url,
+    }
+
+
+@pytest.mark.parametrize("way", EACH_WAY)
 def test_records_go_there_and_back(secured: Secured, topic: str, group: str, way: Way) -> None:
     """A megabyte, so that answers are larger than a record of TLS, and come from files."""
     sent = [bytes([n]) * 20_000 for n in range(50)]
@@ -68,6 +91,7 @@ def why_not(given: Mapping[str, Any]) -> tuple[int, str]:
     return error.code(), error.str()
 
 
+@covers("login-refused")
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("wrong", ["password", "user"])
@@ -87,6 +111,16 @@ def test_who_is_wrong_is_told_what_kafka_tells(
         ) in text
 
 
+@covers("login-refused", "sasl-oauthbearer")
+@pytest.mark.parametrize("client", [FORGER, STRANGER])
+def test_a_token_that_is_not_good_is_refused(secured: Secured, client: str) -> None:
+    given = settings(secured, Way("OAUTH", OAUTHBEARER)) | by_token(secured, client)
+    code, text = why_not(given)
+    assert code == KafkaError._AUTHENTICATION
+    assert "invalid_token" in text
+
+
+@covers("login-refused")
 def test_a_mechanism_that_is_not_enabled_is_told_with_those_that_are(secured: Secured) -> None:
     given = settings(secured, Way("SASL_PLAINTEXT", "PLAIN"))
     given |= {"sasl.mechanism": "OAUTHBEARER", "enable.sasl.oauthbearer.unsecure.jwt": "true"}
@@ -95,6 +129,7 @@ def test_a_mechanism_that_is_not_enabled_is_told_with_those_that_are(secured: Se
     assert "PLAIN" in text
 
 
+@covers("wrong-authority")
 def test_a_server_of_another_authority_is_not_spoken_to(secured: Secured) -> None:
     given = settings(secured, Way("SSL"), ssl_ca_location=secured.certificates.other_authority)
     code, text = why_not(given)
@@ -102,12 +137,14 @@ def test_a_server_of_another_authority_is_not_spoken_to(secured: Secured) -> Non
     assert "certificate verify failed" in text
 
 
+@covers("mtls")
 def test_a_client_without_a_certificate_is_not_let_in(secured: Secured) -> None:
     given = settings(secured, Way("SSL"), bootstrap_servers=secured.address("MTLS"))
     with pytest.raises(KafkaException):
         AdminClient(given).list_topics(timeout=3)
 
 
+@covers("users")
 def test_users_are_described_without_their_secrets(secured: Secured) -> None:
     admin = AdminClient({"bootstrap.servers": secured.address("PLAINTEXT")})
     described: Any = admin.describe_user_scram_credentials([USER])

@@ -6,11 +6,16 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from compat_tests.behaviours import covers
 from compat_tests.oracle import run_tool
 from compat_tests.security.servers import Secured, jaas
 
 # One server of each kind serves them all.
-pytestmark = pytest.mark.xdist_group("secured")
+pytestmark = [
+    pytest.mark.xdist_group("secured"),
+    pytest.mark.client("java_tools"),
+    covers("delegation-tokens"),
+]
 _MECHANISM = "SCRAM-SHA-256"
 _ROW = re.compile(
     r"^(?P<id>[\w-]{22})\s+(?P<hmac>[A-Za-z0-9+/]{86}==)\s+User:alice\b", re.MULTILINE

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from compat_tests.behaviours import covers
 from compat_tests.oracle import run_tool
 from compat_tests.security.servers import (
     STORE_PASSWORD,
@@ -11,11 +12,12 @@ from compat_tests.security.servers import (
     Secured,
     Way,
     jaas,
+    row,
 )
 
 # One server of each kind serves them all.
 _TIMEOUTS = "default.api.timeout.ms=15000\nrequest.timeout.ms=10000"
-pytestmark = pytest.mark.xdist_group("secured")
+pytestmark = [pytest.mark.xdist_group("secured"), pytest.mark.client("java_tools")]
 
 
 def properties(server: Secured, way: Way, path: Path, *, password: str | None = None) -> str:
@@ -38,7 +40,7 @@ def properties(server: Secured, way: Way, path: Path, *, password: str | None = 
 _SOME = (Way("SSL"), Way("MTLS"), Way("SASL_PLAINTEXT", "SCRAM-SHA-256"), Way("SASL_SSL", "PLAIN"))
 
 
-@pytest.mark.parametrize("way", _SOME, ids=str)
+@pytest.mark.parametrize("way", [pytest.param(way, id=str(way), marks=row(way)) for way in _SOME])
 def test_a_topic_is_made_and_seen(secured: Secured, topic: str, tmp_path: Path, way: Way) -> None:
     where = ["--bootstrap-server", secured.address(way.listener)]
     where += ["--command-config", properties(secured, way, tmp_path)]
@@ -46,6 +48,7 @@ def test_a_topic_is_made_and_seen(secured: Secured, topic: str, tmp_path: Path, 
     assert made.returncode == 0, made.stdout + made.stderr
 
 
+@covers("login-refused")
 def test_who_has_another_password_is_told_so(secured: Secured, tmp_path: Path) -> None:
     way = Way("SASL_SSL", "SCRAM-SHA-512")
     where = ["--bootstrap-server", secured.address(way.listener)]
@@ -58,6 +61,7 @@ def test_who_has_another_password_is_told_so(secured: Secured, tmp_path: Path) -
     ) in told.stdout + told.stderr
 
 
+@covers("users", "sasl-scram")
 def test_a_user_is_made_logs_in_and_is_gone(secured: Secured, tmp_path: Path) -> None:
     users = ["--bootstrap-server", secured.address("PLAINTEXT"), "--entity-type", "users"]
     users += ["--entity-name", "bob"]

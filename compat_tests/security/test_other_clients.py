@@ -11,8 +11,21 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from compat_tests import programs
+from compat_tests.behaviours import covers
 from compat_tests.installation import JAVA_CLIENTS, Unavailable
-from compat_tests.security.servers import MECHANISMS, PASSWORD, USER, WAYS, Secured, Way, jaas
+from compat_tests.security.provider import FORGER, STRANGER
+from compat_tests.security.servers import (
+    EACH_WAY,
+    MECHANISMS,
+    OAUTHBEARER,
+    PASSWORD,
+    USER,
+    Secured,
+    Way,
+    jaas,
+    showing_tokens,
+    token_jaas,
+)
 
 # One server of each kind serves them all; each is a process, and two are a JVM.
 pytestmark = [pytest.mark.xdist_group("secured"), pytest.mark.slow]
@@ -51,7 +64,18 @@ def made(secured: Secured, topic: str) -> str:
     return topic
 
 
-@pytest.fixture(params=CLIENTS)
+_FOLDERS: Final = {
+    "franz-go": "franz_go",
+    "sarama": "sarama",
+    "KafkaJS": "kafkajs",
+    "Java 3.9": "java_3_9",
+    "Java 4.4": "java_4_4",
+}
+
+
+@pytest.fixture(
+    params=[pytest.param(one, marks=pytest.mark.client(_FOLDERS[one])) for one in CLIENTS]
+)
 def client(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -63,6 +87,7 @@ def ran(
     topic: str,
     directory: Path,
     *,
+    user: str = USER,
     password: str = PASSWORD,
     authority: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
@@ -73,18 +98,23 @@ def ran(
     authority = server.certificates.authority if authority is None else authority
     if client.startswith("Java"):
         file = directory / "client.properties"
-        file.write_text(_properties(server, way, password, authority))
-        command = [*command, str(file), topic]
+        file.write_text(_properties(server, way, user, password, authority))
+        java, *rest = command
+        command = [java, server.provider.java_option, *rest, str(file), topic]
     else:
-        command = [*command, json.dumps(_order(server, way, topic, password, authority))]
+        command = [*command, json.dumps(_order(server, way, topic, user, password, authority))]
     return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
 
 
-def _order(server: Secured, way: Way, topic: str, password: str, authority: Path) -> dict[str, str]:
+def _order(
+    server: Secured, way: Way, topic: str, user: str, password: str, authority: Path
+) -> dict[str, str]:
     files = server.certificates
     order = {"bootstrap": server.address(way.listener), "topic": topic}
     if way.mechanism is not None:
-        order |= {"mechanism": way.mechanism, "user": USER, "password": password}
+        order |= {"mechanism": way.mechanism, "user": user, "password": password}
+    if way.mechanism == OAUTHBEARER:
+        order["token"] = server.provider.token(user)
     if way.has_tls:
         order["authority"] = str(authority)
     if way.listener == "MTLS":
@@ -92,11 +122,15 @@ def _order(server: Secured, way: Way, topic: str, password: str, authority: Path
     return order
 
 
-def _properties(server: Secured, way: Way, password: str, authority: Path) -> str:
+def _properties(server: Secured, way: Way, user: str, password: str, authority: Path) -> str:
     lines = [f"bootstrap.servers={server.address(way.listener)}"]
     lines += [f"security.protocol={way.protocol}"]
-    if way.mechanism is not None:
-        login = jaas(way.mechanism, USER, password)
+    if way.mechanism == OAUTHBEARER:
+        shown = {**showing_tokens(server.provider), "sasl.mechanism": OAUTHBEARER}
+        shown["sasl.jaas.config"] = token_jaas(user)
+        lines += [f"{key}={value}" for key, value in shown.items()]
+    elif way.mechanism is not None:
+        login = jaas(way.mechanism, user, password)
         lines += [f"sasl.mechanism={way.mechanism}", f"sasl.jaas.config={login}"]
     if way.has_tls:
         lines += ["ssl.truststore.type=PEM", f"ssl.truststore.location={authority}"]
@@ -106,7 +140,7 @@ def _properties(server: Secured, way: Way, password: str, authority: Path) -> st
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("way", EACH_WAY)
 def test_records_go_there_and_come_back(
     secured: Secured, client: str, way: Way, made: str, tmp_path: Path
 ) -> None:
@@ -114,6 +148,17 @@ def test_records_go_there_and_come_back(
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@covers("login-refused", "sasl-oauthbearer")
+@pytest.mark.parametrize("user", [FORGER, STRANGER])
+def test_a_token_that_is_not_good_is_refused_and_the_reason_told(
+    secured: Secured, client: str, user: str, made: str, tmp_path: Path
+) -> None:
+    done = ran(client, secured, Way("OAUTH_SSL", OAUTHBEARER), made, tmp_path, user=user)
+    assert done.returncode != 0
+    assert "auth" in (done.stdout + done.stderr).lower()
+
+
+@covers("login-refused")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_another_password_is_refused_and_the_reason_told(
     secured: Secured, client: str, mechanism: str, made: str, tmp_path: Path
@@ -124,6 +169,7 @@ def test_another_password_is_refused_and_the_reason_told(
     assert "auth" in (done.stdout + done.stderr).lower()
 
 
+@covers("wrong-authority")
 def test_a_server_of_another_authority_is_not_believed(
     secured: Secured, client: str, made: str, tmp_path: Path
 ) -> None:

@@ -8,11 +8,23 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.abc import AbstractTokenProvider as AsyncTokenProvider
 from aiokafka.errors import KafkaConnectionError
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError
+from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from compat_tests.security.servers import MECHANISMS, PASSWORD, USER, WAYS, Secured, Way
+from compat_tests.behaviours import covers
+from compat_tests.security.provider import FORGER, STRANGER
+from compat_tests.security.servers import (
+    EACH_WAY,
+    MECHANISMS,
+    OAUTHBEARER,
+    PASSWORD,
+    USER,
+    Secured,
+    Way,
+)
 
 # One server of each kind serves them all.
 pytestmark = [
@@ -47,7 +59,9 @@ def settings(server: Secured, way: Way) -> dict[str, Any]:
         "security_protocol": way.protocol,
         "ssl_context": context(server, way),
     }
-    if way.mechanism is not None:
+    if way.mechanism == OAUTHBEARER:
+        found["sasl_mechanism"] = OAUTHBEARER
+    elif way.mechanism is not None:
         found |= {
             "sasl_mechanism": way.mechanism,
             "sasl_plain_username": USER,
@@ -56,15 +70,52 @@ def settings(server: Secured, way: Way) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+class Tokens(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python has no types
+    """For kafka-python, which fetches none by itself."""
+
+    def __init__(self, server: Secured, client: str = USER) -> None:
+        super().__init__()
+        self._server = server
+        self._client = client
+
+    def token(self) -> str:
+        return self._server.provider.token(self._client)
+
+
+class AsyncTokens(AsyncTokenProvider):  # type: ignore[misc]  # nor has aiokafka
+    """For aiokafka, which does not either."""
+
+    def __init__(self, server: Secured, client: str = USER) -> None:
+        self._tokens = Tokens(server, client)
+
+    async def token(self) -> str:
+        return self._tokens.token()
+
+
+def for_kafka_python(server: Secured, way: Way, client: str = USER) -> dict[str, Any]:
+    found = settings(server, way)
+    if way.mechanism == OAUTHBEARER:
+        found["sasl_oauth_token_provider"] = Tokens(server, client)
+    return found
+
+
+def for_aiokafka(server: Secured, way: Way, client: str = USER) -> dict[str, Any]:
+    found = settings(server, way)
+    if way.mechanism == OAUTHBEARER:
+        found["sasl_oauth_token_provider"] = AsyncTokens(server, client)
+    return found
+
+
+@pytest.mark.client("kafka_python")
+@pytest.mark.parametrize("way", EACH_WAY)
 def test_kafka_python_sends_and_receives(secured: Secured, topic: str, way: Way) -> None:
-    producer = KafkaProducer(**settings(secured, way))
+    producer = KafkaProducer(**for_kafka_python(secured, way))
     for value in SENT:
         producer.send(topic, value).get(20)
     producer.close()
     consumer = KafkaConsumer(
         topic,
-        **settings(secured, way),
+        **for_kafka_python(secured, way),
         auto_offset_reset="earliest",
         consumer_timeout_ms=20_000,
         group_id=None,
@@ -74,6 +125,19 @@ def test_kafka_python_sends_and_receives(secured: Secured, topic: str, way: Way)
     assert got == SENT
 
 
+@pytest.mark.client("kafka_python")
+@covers("login-refused", "sasl-oauthbearer")
+@pytest.mark.parametrize("client", [FORGER, STRANGER])
+def test_kafka_python_with_a_token_that_is_not_good_is_refused(
+    secured: Secured, client: str
+) -> None:
+    given = for_kafka_python(secured, Way("OAUTH", OAUTHBEARER), client)
+    with pytest.raises(KafkaError):
+        KafkaProducer(**given, bootstrap_timeout_ms=3000)
+
+
+@pytest.mark.client("kafka_python")
+@covers("login-refused")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_kafka_python_with_another_password_is_refused(secured: Secured, mechanism: str) -> None:
     given = settings(secured, Way("SASL_PLAINTEXT", mechanism)) | {"sasl_plain_password": "wrong"}
@@ -81,13 +145,14 @@ def test_kafka_python_with_another_password_is_refused(secured: Secured, mechani
         KafkaProducer(**given, bootstrap_timeout_ms=3000)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.client("aiokafka")
+@pytest.mark.parametrize("way", EACH_WAY)
 def test_aiokafka_sends_and_receives(secured: Secured, topic: str, way: Way) -> None:
     async def there_and_back() -> list[bytes | None]:
-        async with AIOKafkaProducer(**settings(secured, way)) as producer:
+        async with AIOKafkaProducer(**for_aiokafka(secured, way)) as producer:
             for value in SENT:
                 await producer.send_and_wait(topic, value)
-        given = settings(secured, way)
+        given = for_aiokafka(secured, way)
         async with AIOKafkaConsumer(topic, **given, auto_offset_reset="earliest") as consumer:
             async with asyncio.timeout(20):
                 return [(await consumer.getone()).value for _ in SENT]
@@ -95,15 +160,29 @@ def test_aiokafka_sends_and_receives(secured: Secured, topic: str, way: Way) -> 
     assert asyncio.run(there_and_back()) == SENT
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_aiokafka_with_another_password_is_refused(secured: Secured, mechanism: str) -> None:
+def refused_to_aiokafka(given: dict[str, Any]) -> None:
     async def log_in() -> None:
-        given = settings(secured, Way("SASL_SSL", mechanism)) | {"sasl_plain_password": "wrong"}
         producer = AIOKafkaProducer(**given)
         try:
             await producer.start()
         finally:
             await producer.stop()
+            await asyncio.sleep(0)  # what it has closed is let go by the loop's next turn
 
     with pytest.raises(KafkaConnectionError):
         asyncio.run(log_in())
+
+
+@pytest.mark.client("aiokafka")
+@covers("login-refused", "sasl-oauthbearer")
+@pytest.mark.parametrize("client", [FORGER, STRANGER])
+def test_aiokafka_with_a_token_that_is_not_good_is_refused(secured: Secured, client: str) -> None:
+    refused_to_aiokafka(for_aiokafka(secured, Way("OAUTH_SSL", OAUTHBEARER), client))
+
+
+@pytest.mark.client("aiokafka")
+@covers("login-refused")
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_aiokafka_with_another_password_is_refused(secured: Secured, mechanism: str) -> None:
+    way = Way("SASL_SSL", mechanism)
+    refused_to_aiokafka(settings(secured, way) | {"sasl_plain_password": "wrong"})

@@ -1,8 +1,9 @@
 """How the tools log in: `--command-config FILE`, Kafka's client.properties.
 
     security.protocol   PLAINTEXT (default), SSL, SASL_PLAINTEXT, SASL_SSL
-    sasl.mechanism      PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER (unsecured)
+    sasl.mechanism      PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER
     sasl.jaas.config    user and password; with tokenauth="true" those of a delegation token
+    sasl.oauthbearer.*  where a provider issues tokens, and to whom; else the token is unsecured
     ssl.*               truststore, keystore, as clients of Apache Kafka have them
 
 A command is one process and one person: what it was given holds for all its connections, those
@@ -12,8 +13,9 @@ to brokers that it hears of later too. Of other settings that such a file may ha
 import socket
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.broker.config.jaas import BadJaas, parse_jaas
 from kafkapy.broker.config.properties import parse_properties
@@ -24,10 +26,15 @@ from kafkapy.cli.main import Failed
 from kafkapy.core.time import Instant
 from kafkapy.protocol.api_keys import ApiKey
 
+if TYPE_CHECKING:
+    from kafkapy.broker.config.own_token import TokenSource
+
 Ask = Callable[[ApiKey, int, dict[str, Any]], Any]
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
+# Of each step of asking a provider for a token, where the file says nothing.
+_TIMEOUT_MS: Final = 10_000
 
 
 class NotOffered(Failed):
@@ -96,13 +103,36 @@ class ClientSecurity:
 
             return PlainClient(user, password)
         if name == OAUTHBEARER:
-            from kafkapy.broker.security.oauthbearer import OAuthBearerClient
-            from kafkapy.broker.security.unsecured_tokens import unsecured_token
-
-            now = Instant(time.time_ns() // 1_000_000)
-            return OAuthBearerClient(lambda: unsecured_token(options, now))
+            return self._by_token(options)
         is_token = options.get("tokenauth", "").lower() == "true"
         return _scram(name, user, password, is_token=is_token)
+
+    def _by_token(self, options: Mapping[str, str]) -> ClientMechanism:
+        from kafkapy.broker.config.own_token import (
+            DEFAULT_RETRIEVER,
+            RETRIEVER_KEY,
+            check_own_token,
+            is_provided,
+            token_source,
+        )
+        from kafkapy.broker.security.oauthbearer import OAuthBearerClient
+        from kafkapy.broker.security.unsecured_tokens import unsecured_token
+
+        given = {RETRIEVER_KEY: DEFAULT_RETRIEVER, **self._given}
+        timeouts = (self._time_ms("connect"), self._time_ms("read"))
+        source = token_source(given.get, options, "sasl.jaas.config", timeouts)
+        try:
+            check_own_token(given.get, source, options)
+        except ConfigError as bad:
+            raise Failed(str(bad)) from None
+        now = Instant(time.time_ns() // 1_000_000)
+        if is_provided(given.get):
+            return OAuthBearerClient(partial(_issued, source, now))
+        return OAuthBearerClient(lambda: unsecured_token(options, now))
+
+    def _time_ms(self, step: str) -> int:
+        text = self._given.get(f"sasl.login.{step}.timeout.ms", "")
+        return int(text) if text.isdigit() and int(text) else _TIMEOUT_MS
 
     def _context(self) -> Any:
         from kafkapy.broker.config.tls import Store, TlsSettings
@@ -131,6 +161,26 @@ class ClientSecurity:
             return context_of_client(settings)
         except ConfigError as bad:
             raise Failed(str(bad)) from None
+
+
+def _issued(source: "TokenSource", now: Instant) -> str:
+    """A token, for this one login."""
+    from kafkapy.broker.security.oauthbearer import BadToken
+    from kafkapy.broker.security.own_token import life_of, request_for, token_in, token_of
+    from kafkapy.server.web import outcome
+
+    try:
+        if source.path is not None:
+            token = token_in(Path(source.path).read_bytes())
+        else:
+            answer = outcome(request_for(source))
+            if isinstance(answer, OSError):
+                raise answer
+            token = token_of(answer)
+        life_of(token, now)
+    except (OSError, BadToken) as bad:
+        raise LoginRefused(f"no token from {source.url}: {bad}") from None
+    return token
 
 
 def _scram(name: str, user: str, password: str, *, is_token: bool) -> ClientMechanism:

@@ -13,7 +13,13 @@ from http.client import HTTPException, HTTPResponse
 from threading import Thread
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, build_opener
+from urllib.request import (
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    Request,
+    build_opener,
+)
 
 import trio
 
@@ -33,7 +39,7 @@ class Web:
 
     def fetch(self, request: FetchRequest, then: Fetched) -> None:
         def work() -> None:
-            answer = _outcome(request)
+            answer = outcome(request)
             # A loop that is gone took whoever wanted to know with it.
             with suppress(trio.RunFinishedError):
                 self._run_soon(lambda: then(answer))
@@ -41,7 +47,8 @@ class Web:
         Thread(target=work, name="kafkapy-fetch", daemon=True).start()
 
 
-def _outcome(request: FetchRequest) -> bytes | OSError:
+def outcome(request: FetchRequest) -> bytes | OSError:
+    """At once: for who has no loop to keep."""
     try:
         return _fetched(request)
     except HTTPError as refused:
@@ -56,7 +63,8 @@ def _outcome(request: FetchRequest) -> bytes | OSError:
 def _fetched(request: FetchRequest) -> bytes:
     opener = _opener(request.trusted)
     deadline = time.monotonic() + (request.connect_timeout_ms + request.read_timeout_ms) / 1000
-    with opener.open(request.url, timeout=request.connect_timeout_ms / 1000) as answer:
+    asked = Request(request.url, request.body, dict(request.headers))
+    with opener.open(asked, timeout=request.connect_timeout_ms / 1000) as answer:
         return _body(answer, request.most_bytes, deadline)
 
 

@@ -8,7 +8,6 @@ Read when it is needed, so that a change holds for whoever connects next. `check
 at the start what could let nobody in, or anybody.
 """
 
-import re
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,6 +22,15 @@ from kafkapy.broker.config.jaas import (
 )
 from kafkapy.broker.config.key import Value
 from kafkapy.broker.config.listeners import SecurityProtocol
+from kafkapy.broker.config.own_token import (
+    PLACE,
+    RefreshTimes,
+    TokenSource,
+    check_own_token,
+    is_provided,
+    provider_trusted,
+    token_source,
+)
 from kafkapy.broker.config.tls import Store
 from kafkapy.broker.config.values import ConfigError
 
@@ -44,8 +52,12 @@ UNSECURED_HANDLER: Final = (
 SIGNED_HANDLER: Final = (
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
 )
+# The first is the second, at a broker.
+_VALIDATORS: Final = tuple(
+    f"org.apache.kafka.common.security.oauthbearer.{name}JwtValidator"
+    for name in ("Default", "Broker")
+)
 _FILE: Final = "file://"
-_PLACE: Final = re.compile(r"file:///.+|https?://[^/?#@\s]+([/?][^\s#]*)?")
 # Where the settings name none.
 _TIMEOUT_MS: Final = 10_000
 _JAAS: Final = "sasl.jaas.config"
@@ -110,6 +122,11 @@ class ListenerSecurity:
         return found if isinstance(found, str) and found else None
 
     @property
+    def validator(self) -> str | None:
+        """Who checks tokens, by the name of Kafka's class."""
+        return self._token_text("sasl.oauthbearer.jwt.validator.class")
+
+    @property
     def tokens(self) -> TokenSettings:
         url = self._token_value("sasl.oauthbearer.jwks.endpoint.url")
         audiences = self._token_value("sasl.oauthbearer.expected.audience")
@@ -138,16 +155,43 @@ class ListenerSecurity:
 
     @property
     def keys_trusted(self) -> Store:
-        """Whose certificate the place of the keys may have: ssl.truststore.* of the JAAS line, as
-        Kafka's login module has it. Empty: whom the system trusts."""
-        options = self.options(OAUTHBEARER)
-        return Store(
-            self.jaas_key(OAUTHBEARER),
-            options.get("ssl.truststore.type", "JKS").upper(),
-            options.get("ssl.truststore.location") or None,
-            options.get("ssl.truststore.password"),
-            pem_certificates=options.get("ssl.truststore.certificates") or None,
+        """Whose certificate the place of the keys may have."""
+        return provider_trusted(self.options(OAUTHBEARER), self.jaas_key(OAUTHBEARER))
+
+    @property
+    def has_provided_token(self) -> bool:
+        """For logins of this node's own at this listener."""
+        return is_provided(self._token_text)
+
+    @property
+    def own_token(self) -> TokenSource:
+        timeouts = (
+            self._timeout_ms("sasl.login.connect.timeout.ms"),
+            self._timeout_ms("sasl.login.read.timeout.ms"),
         )
+        options, key = self.options(OAUTHBEARER), self.jaas_key(OAUTHBEARER)
+        return token_source(self._token_text, options, key, timeouts)
+
+    def check_own_token(self) -> None:
+        check_own_token(self._token_text, self.own_token, self.options(OAUTHBEARER))
+
+    def own_token_times(self) -> RefreshTimes:
+        factor = self._token_value("sasl.login.refresh.window.factor")
+        jitter = self._token_value("sasl.login.refresh.window.jitter")
+        assert isinstance(factor, float), factor
+        assert isinstance(jitter, float), jitter
+        return RefreshTimes(
+            factor,
+            jitter,
+            1000 * self._number("sasl.login.refresh.min.period.seconds", OAUTHBEARER),
+            1000 * self._number("sasl.login.refresh.buffer.seconds", OAUTHBEARER),
+            self._number("sasl.login.retry.backoff.ms", OAUTHBEARER),
+            self._number("sasl.login.retry.backoff.max.ms", OAUTHBEARER),
+        )
+
+    def _token_text(self, name: str) -> str | None:
+        found = self._token_value(name)
+        return found if isinstance(found, str) else None
 
     def _timeout_ms(self, name: str) -> int:
         found = self._config.listener_value(self.listener, name, OAUTHBEARER)
@@ -239,8 +283,15 @@ def _check_oauth(security: ListenerSecurity) -> None:
             f"take tokens that nobody signed, which lets anybody be anybody, say "
             f"{UNSECURED_HANDLER}.",
         )
+    validator = security.validator
+    if validator not in _VALIDATORS:
+        raise ConfigError(
+            f"{prefix}sasl.oauthbearer.jwt.validator.class",
+            validator,
+            "kafkapy loads no Java classes: tokens would not be judged as this one does.",
+        )
     settings = security.tokens
-    if not _PLACE.fullmatch(settings.keys_url):
+    if not PLACE.fullmatch(settings.keys_url):
         raise ConfigError(
             f"{prefix}sasl.oauthbearer.jwks.endpoint.url",
             settings.keys_url or None,
@@ -262,10 +313,7 @@ def _check_login(security: ListenerSecurity, key: str, mechanism: str) -> None:
     _check_known(key, mechanism)
     options = _options(security, mechanism)
     if mechanism == OAUTHBEARER:
-        if "unsecuredLoginStringClaim_sub" not in options:
-            raise ConfigError(
-                key, mechanism, "kafkapy fetches no tokens; nodes log in by PLAIN or SCRAM."
-            )
+        security.check_own_token()
     elif not options.get("username") or not options.get("password"):
         raise ConfigError(
             key, mechanism, f"{security.jaas_key(mechanism)} has no username and password."

@@ -27,7 +27,7 @@ NO_JAVA: Final = "kafkapy loads no Java classes."
 NO_JMX: Final = "kafkapy counts its metrics in its own way."
 NO_KERBEROS: Final = "kafkapy does not speak Kerberos."
 NO_LINGER: Final = "kafkapy writes together what comes together, without waiting for more."
-NO_OAUTH: Final = "kafkapy fetches no tokens for itself."
+NO_ASSERTIONS: Final = "kafkapy asks for tokens by client credentials, not by assertions."
 NO_PURGATORY: Final = "What waits in kafkapy is dropped as soon as it is answered."
 NO_QUOTAS: Final = "kafkapy throttles neither replication nor moves between directories."
 NO_RESERVING: Final = "kafkapy leaves reserving space to the file system."
@@ -35,9 +35,6 @@ NO_STREAMS_GROUPS: Final = "kafkapy has no streams groups: members hear that the
 NO_THREADS: Final = "kafkapy has no such thread pool."
 NO_TIERS: Final = "kafkapy has no tiered storage, and switching it on is refused."
 OPENSSLS_OWN: Final = "It is about Java's TLS; kafkapy uses OpenSSL's."
-NO_DN_CHECK: Final = (
-    "kafkapy takes whatever certificate replaces another, as long as it can be read."
-)
 OF_KAFKAS_TESTS: Final = "Only Apache Kafka's own tests set it."
 ONE_TIMEOUT: Final = "Connections between kafkapy nodes use request.timeout.ms."
 OWN_BUFFERS: Final = "kafkapy sizes such buffers itself."

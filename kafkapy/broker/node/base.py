@@ -12,6 +12,7 @@ from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.node.endpoints import Endpoints
 from kafkapy.broker.node.identity import CannotStart, Identity, identify
 from kafkapy.broker.node.settings import bootstrap_addresses, peer_settings, quorum_settings
+from kafkapy.broker.peers.login import Logins
 from kafkapy.broker.quotas.client_quotas import ClientQuotas
 from kafkapy.broker.quotas.door import Door
 from kafkapy.broker.quotas.limits import Limits
@@ -70,6 +71,7 @@ class NodeBase:
         # Of this life of the process, in both of its roles.
         self.incarnation_id = rng.uuid()
         self.network = network
+        self.logins = Logins(config, fetch, disk, clock, rng, journal)
         transport = self._transport()
         self.quorum = MetadataQuorum(
             disk,
@@ -148,7 +150,7 @@ class NodeBase:
             voters=self._voter_addresses,
             own=[Address(one.host, one.port) for one in self.endpoints.controller],
             address_of=self.controller_address,
-            settings=peer_settings(self.config, "raft-client"),
+            settings=peer_settings(self.config, "raft-client", self.logins),
             request_timeout_ms=self.config.controller_quorum_request_timeout_ms,
             note=lambda address, failure: self.quorum_watch.note(address, failure),
         )

@@ -196,7 +196,7 @@ class BrokerRole(Role):
             self.rng,
             lambda: self.image,
             listener=self.config.listening.inter_broker_name,
-            settings=peer_settings(self.config, purpose),
+            settings=peer_settings(self.config, purpose, base.logins),
         )
 
     # --- start ---

@@ -75,7 +75,7 @@ class Node(NodeBase):
             self.rng,
             node_id=self.node_id,
             listener=self.config.listening.controller_names[0],
-            settings=peer_settings(self.config, "broker-to-controller"),
+            settings=peer_settings(self.config, "broker-to-controller", self.logins),
             request_timeout_ms=self.config.request_timeout_ms,
         )
 

@@ -1,14 +1,13 @@
 """From the configuration to what each part of the node is told of it."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import parse_addresses, parse_voters
 from kafkapy.broker.node.endpoints import Endpoints
 from kafkapy.broker.node.identity import Identity, is_alone
 from kafkapy.broker.peers.connection import PeerSettings
-from kafkapy.broker.peers.login import login_at
+from kafkapy.broker.peers.login import LogIn
 from kafkapy.core.addresses import Address
 from kafkapy.kraft.controller.state import ControllerSettings, TokenSettings
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
@@ -94,12 +93,12 @@ def bootstrap_addresses(config: BrokerConfig) -> list[Address]:
     ]
 
 
-def peer_settings(config: BrokerConfig, purpose: str) -> PeerSettings:
+def peer_settings(config: BrokerConfig, purpose: str, log_in: LogIn) -> PeerSettings:
     """Of connections to other nodes, for one purpose each."""
     return PeerSettings(
         client_id=f"{purpose}-{config.node_id}",
         connection_setup_timeout_ms=config.socket_connection_setup_timeout_ms,
-        log_in=partial(login_at, config),
+        log_in=log_in,
     )
 
 

@@ -8,15 +8,17 @@ By which mechanism, and as whom, the settings of the listener say (config/securi
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafkapy.broker.security.fetching import Fetch
 from kafkapy.broker.security.mechanism import ClientMechanism, LoginFailed
 from kafkapy.core.errors import Corrupt, ErrorCode
-from kafkapy.core.seams import Clock, Rng
+from kafkapy.core.seams import Clock, Disk, Journal, Rng
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import read_response_head
 from kafkapy.protocol.messages import decode_response, encode_request
 
 if TYPE_CHECKING:
     from kafkapy.broker.config.broker_config import BrokerConfig
+    from kafkapy.broker.security.mechanisms import OwnTokens
 
 # v1: tokens travel in SaslAuthenticate. v2 of that is what every 2.5 and later knows.
 _HANDSHAKE_VERSION = 1
@@ -76,13 +78,35 @@ class Login:
 LogIn = Callable[[str, Clock, Rng], Login | None]
 
 
-def login_at(config: "BrokerConfig", listener: str, clock: Clock, rng: Rng) -> Login | None:
-    if not config.listening.protocol_of(listener).has_sasl:
-        return None
-    from kafkapy.broker.config.security import ListenerSecurity
-    from kafkapy.broker.security.mechanisms import client_mechanism
+class Logins:
+    """This node's own, at all others. What mechanisms need is not even imported where no listener
+    asks for a login."""
 
-    name = config.sasl_mechanism_inter_broker_protocol
-    if listener in config.listening.controller_names:
-        name = config.sasl_mechanism_controller_protocol
-    return Login(client_mechanism(name, ListenerSecurity(config, listener), clock, rng))
+    _tokens: "OwnTokens | None" = None
+
+    def __init__(
+        self,
+        config: "BrokerConfig",
+        fetch: Fetch,
+        disk: Disk,
+        clock: Clock,
+        rng: Rng,
+        journal: Journal,
+    ) -> None:
+        self._config = config
+        if any(one.has_sasl for one in config.listening.protocols.values()):
+            from kafkapy.broker.security.mechanisms import OwnTokens
+
+            self._tokens = OwnTokens(config, fetch, disk, clock, rng, journal)
+
+    def __call__(self, listener: str, clock: Clock, rng: Rng) -> Login | None:
+        config, tokens = self._config, self._tokens
+        if tokens is None or not config.listening.protocol_of(listener).has_sasl:
+            return None
+        from kafkapy.broker.config.security import ListenerSecurity
+        from kafkapy.broker.security.mechanisms import client_mechanism
+
+        name = config.sasl_mechanism_inter_broker_protocol
+        if listener in config.listening.controller_names:
+            name = config.sasl_mechanism_controller_protocol
+        return Login(client_mechanism(name, ListenerSecurity(config, listener), tokens, clock, rng))

@@ -19,6 +19,13 @@ class FetchRequest(NamedTuple):
     read_timeout_ms: int
     """Of all of it, once connected."""
     most_bytes: int
+    body: bytes | None = None
+    """Of a POST; None: it is a GET."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Secrets may be among them."""
+
+    def __repr__(self) -> str:
+        return f"FetchRequest({self.url!r})"
 
 
 Fetched = Callable[[bytes | OSError], None]

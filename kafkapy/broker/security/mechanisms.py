@@ -1,24 +1,33 @@
 """Which mechanism a listener has by which name, with what it needs of the node."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.config.security import OAUTHBEARER, PLAIN, UNSECURED_HANDLER, ListenerSecurity
+from kafkapy.broker.config.security import (
+    OAUTHBEARER,
+    PLAIN,
+    UNSECURED_HANDLER,
+    ListenerSecurity,
+    outbound,
+)
 from kafkapy.broker.security.delegation_tokens import TokenCredentials, TokenLogin
-from kafkapy.broker.security.fetching import FetchRequest
+from kafkapy.broker.security.fetching import Fetch, FetchRequest
 from kafkapy.broker.security.key_file import KeyFile
 from kafkapy.broker.security.key_url import MOST_BYTES, KeyUrl, RefreshSettings
 from kafkapy.broker.security.mechanism import ClientMechanism, ServerMechanism
 from kafkapy.broker.security.oauthbearer import Judge, OAuthBearerClient, OAuthBearerServer
+from kafkapy.broker.security.own_token import FetchedToken, FileToken
 from kafkapy.broker.security.plain import PlainClient, PlainServer
 from kafkapy.broker.security.scram import ScramClient, ScramServer
 from kafkapy.broker.security.signed_tokens import SignedJudge
 from kafkapy.broker.security.unsecured_tokens import UnsecuredJudge, unsecured_token
-from kafkapy.core.seams import Clock, Rng
+from kafkapy.core.seams import Clock, Disk, Journal, Rng
 from kafkapy.protocol import scram
 from kafkapy.protocol.scram import Credential, ScramMechanism
 
 if TYPE_CHECKING:
+    from kafkapy.broker.config.broker_config import BrokerConfig
     from kafkapy.broker.node.base import NodeBase
 
 
@@ -101,13 +110,46 @@ class ServerMechanisms:
             self._key_url.start()
 
 
+class OwnTokens:
+    """Tokens of a provider that this node shows at other nodes', by listener; fetched from the
+    beginning on."""
+
+    def __init__(
+        self,
+        config: "BrokerConfig",
+        fetch: Fetch,
+        disk: Disk,
+        clock: Clock,
+        rng: Rng,
+        journal: Journal,
+    ) -> None:
+        self._by_listener: dict[str, FileToken | FetchedToken] = {}
+        for name, protocol, key in outbound(config):
+            if not protocol.has_sasl or config.value(key) != OAUTHBEARER:
+                continue
+            security = ListenerSecurity(config, name)
+            if not security.has_provided_token or name in self._by_listener:
+                continue
+            source = security.own_token
+            if source.path is not None:
+                self._by_listener[name] = FileToken(disk, source.path)
+                continue
+            fetched = FetchedToken(fetch, source, security.own_token_times, clock, rng, journal)
+            self._by_listener[name] = fetched
+            fetched.start()
+
+    def of(self, listener: str) -> Callable[[], str] | None:
+        return self._by_listener.get(listener)
+
+
 def client_mechanism(
-    name: str, security: ListenerSecurity, clock: Clock, rng: Rng
+    name: str, security: ListenerSecurity, tokens: OwnTokens, clock: Clock, rng: Rng
 ) -> ClientMechanism:
     """For one login at another node's listener of this name."""
     options = security.options(name)
     if name == OAUTHBEARER:
-        return OAuthBearerClient(lambda: unsecured_token(options, clock.wall()))
+        token = tokens.of(security.listener)
+        return OAuthBearerClient(token or (lambda: unsecured_token(options, clock.wall())))
     user, password = options.get("username", ""), options.get("password", "")
     if name == PLAIN:
         return PlainClient(user, password)

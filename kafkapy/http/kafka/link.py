@@ -65,7 +65,7 @@ class NodeLink:
             node.rng,
             lambda: node.image,
             listener=node.config.listening.inter_broker_name,
-            settings=peer_settings(node.config, _PURPOSE),
+            settings=peer_settings(node.config, _PURPOSE, node.logins),
         )
 
     async def on_loop(self, work: Callable[[Done], None]) -> Any:

@@ -15,9 +15,9 @@ from kafkapy.broker.config.make import (
 from kafkapy.broker.config.shared_values import (
     HIGH,
     LOW,
+    NO_ASSERTIONS,
     NO_JAVA,
     NO_KERBEROS,
-    NO_OAUTH,
     PER_BROKER,
 )
 from kafkapy.broker.config.validators import OneOf, between
@@ -58,8 +58,8 @@ class SaslKeys(Section):
     )
     sasl_login_callback_handler_class = java_class(
         None,
-        "Class that answers login callbacks.",
-        ignored=NO_JAVA,
+        "Where a node's own token of OAUTHBEARER comes from, by the name of Kafka's class; kafkapy"
+        " loads none.",
     )
     sasl_login_class = java_class(
         None,
@@ -80,37 +80,31 @@ class SaslKeys(Section):
         100,
         "How long a failed login waits at first.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_login_retry_backoff_max_ms = int64(
         10000,
         "How long a failed login waits at most.",
         importance=LOW,
-        ignored=NO_OAUTH,
     )
     sasl_login_refresh_window_factor = float64(
         0.8,
         "Share of a credential's life after which it is refreshed.",
         dynamic=PER_BROKER,
-        ignored=NO_OAUTH,
     )
     sasl_login_refresh_window_jitter = float64(
         0.05,
         "Share of a credential's life that is added at random.",
         dynamic=PER_BROKER,
-        ignored=NO_OAUTH,
     )
     sasl_login_refresh_min_period_seconds = int16(
         60,
         "Least time between two refreshes of a credential.",
         dynamic=PER_BROKER,
-        ignored=NO_OAUTH,
     )
     sasl_login_refresh_buffer_seconds = int16(
         300,
         "Time before its end by which a credential is refreshed.",
         dynamic=PER_BROKER,
-        ignored=NO_OAUTH,
     )
     sasl_kerberos_service_name = string(
         None,
@@ -152,69 +146,67 @@ class SaslKeys(Section):
         "RS256",
         "Algorithm that assertions are signed with.",
         valid=OneOf("ES256", "RS256", any_case=True),
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_claim_aud = string(
         None,
         "Audience that assertions name.",
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_claim_exp_seconds = int32(
         300,
         "How long assertions are good.",
         valid=between(0, 86400),
         importance=LOW,
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_claim_iss = string(
         None,
         "Issuer that assertions name.",
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_claim_jti_include = boolean(
         False,
         "Whether assertions carry an id of their own.",
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_claim_nbf_seconds = int32(
         60,
         "How long before now assertions become good.",
         valid=between(0, 3600),
         importance=LOW,
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_claim_sub = string(
         None,
         "Subject that assertions name.",
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_file = string(
         None,
         "File with a ready assertion.",
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_private_key_file = string(
         None,
         "File with the key that signs assertions.",
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_private_key_passphrase = password(
         "Passphrase of that key.",
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_assertion_template_file = string(
         None,
         "File with headers and claims that every assertion has.",
-        ignored=NO_OAUTH,
+        ignored=NO_ASSERTIONS,
     )
     sasl_oauthbearer_client_credentials_client_id = string(
         None,
         "Client id of the client credentials grant.",
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_client_credentials_client_secret = password(
         "Client secret of the client credentials grant.",
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_clock_skew_seconds = int32(
         30,
@@ -253,17 +245,14 @@ class SaslKeys(Section):
     sasl_oauthbearer_jwt_retriever_class = java_class(
         "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
         "Class that fetches tokens.",
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_jwt_validator_class = java_class(
         "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
         "Class that checks tokens.",
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_scope = string(
         None,
         "Scope that a token is asked for.",
-        ignored=NO_OAUTH,
     )
     sasl_oauthbearer_scope_claim_name = string(
         "scope",
@@ -278,5 +267,4 @@ class SaslKeys(Section):
     sasl_oauthbearer_token_endpoint_url = string(
         None,
         "Where tokens are issued.",
-        ignored=NO_OAUTH,
     )

@@ -1,0 +1,186 @@
+"""A node's own token, of the provider whose tokens other nodes take.
+
+    asked --issued--> kept, and asked anew within the last part of its life
+      |                                   |
+      +--failed: backoff, twice as long --+
+
+A login takes the token that there is and waits for none: before the first is there it fails, and is
+tried again as after any failure. Of a token only its times are looked at: who judges it is the
+other side. A command asks once (cli/login.py), by what is here.
+"""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import quote_plus
+
+from kafkapy.broker.config.own_token import RefreshTimes, TokenSource
+from kafkapy.broker.security.fetching import Fetch, FetchRequest
+from kafkapy.broker.security.mechanism import LoginFailed
+from kafkapy.broker.security.oauthbearer import BadToken
+from kafkapy.broker.security.unsecured_tokens import json_part, seconds
+from kafkapy.core.errors import DiskFailed
+from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng, Timer
+from kafkapy.core.time import Instant, later
+
+# An answer is a token of some kilobytes and a few words.
+_MOST_BYTES: Final = 256 * 1024
+_TOKEN: Final = re.compile(r"[-_A-Za-z0-9]+\.[-_A-Za-z0-9]+\.[-_A-Za-z0-9]+")
+_PER_MILLE: Final = 1000
+
+
+def request_for(source: TokenSource) -> FetchRequest:
+    body = "grant_type=client_credentials"
+    if source.scope:
+        body += f"&scope={quote_plus(source.scope)}"
+    login = b64encode(f"{source.client_id}:{source.client_secret}".encode()).decode()
+    return FetchRequest(
+        source.url,
+        source.trusted,
+        source.connect_timeout_ms,
+        source.read_timeout_ms,
+        _MOST_BYTES,
+        body.encode(),
+        (
+            ("Authorization", f"Basic {login}"),
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("Accept", "application/json"),
+        ),
+    )
+
+
+def token_of(answer: bytes) -> str:
+    """What a provider issued; BadToken if it is none."""
+    try:
+        told = json.loads(answer)
+        token = told.get("access_token") or told.get("id_token")
+    except (ValueError, AttributeError, RecursionError):
+        token = None
+    return _checked(token)
+
+
+def token_in(text: bytes) -> str:
+    """Of a file."""
+    return _checked(text.decode("ascii", errors="replace").strip())
+
+
+def _checked(token: object) -> str:
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        raise BadToken("the answer has no token")
+    return token
+
+
+def life_of(token: str, now: Instant) -> tuple[Instant, Instant]:
+    """From when to when it is good, in wall time."""
+    claims = json_part(token.split(".")[1])
+    expires = Instant(seconds(claims, "exp", is_needed=True))
+    issued = Instant(seconds(claims, "iat", is_needed=False) or now)
+    if expires <= now:
+        raise BadToken("a token that has expired")
+    return issued, expires
+
+
+class FileToken:
+    """Read for each login: whoever fetches it replaces the file in time."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
+        self._path = path
+
+    def __call__(self) -> str:
+        try:
+            return token_in(self._disk.read_file(self._path))
+        except (DiskFailed, OSError, BadToken) as bad:
+            raise LoginFailed(f"no token in {self._path}: {bad}") from None
+
+
+class FetchedToken:
+    def __init__(
+        self,
+        fetch: Fetch,
+        source: TokenSource,
+        times: Callable[[], RefreshTimes],
+        clock: Clock,
+        rng: Rng,
+        journal: Journal,
+    ) -> None:
+        self._fetch = fetch
+        self._request = request_for(source)
+        self._times = times
+        self._clock = clock
+        self._rng = rng
+        self._journal = journal
+        self._token: str | None = None
+        self._expires = Instant(0)
+        self._timer: Timer | None = None
+        # Which question is out, if one is: an answer to another comes too late.
+        self._question = 0
+        self._is_asking = False
+        self._failures = 0
+
+    def __call__(self) -> str:
+        if self._token is None or self._expires <= self._clock.wall():
+            raise LoginFailed(f"no token from {self._request.url} yet")
+        return self._token
+
+    def start(self) -> None:
+        self._ask()
+
+    def _ask(self) -> None:
+        request = self._request
+        self._question += 1
+        question = self._question
+        self._is_asking = True
+        # Whoever fetches bounds each step of it; this bounds all of them.
+        patience_ms = 2 * (request.connect_timeout_ms + request.read_timeout_ms)
+        late = OSError("it took too long")
+        self._call_in(patience_ms, lambda: self._answered(question, late))
+        self._fetch(request, lambda answer: self._answered(question, answer))
+
+    def _answered(self, question: int, answer: bytes | OSError) -> None:
+        if question != self._question or not self._is_asking:
+            return
+        self._is_asking = False
+        now = self._clock.wall()
+        try:
+            if isinstance(answer, OSError):
+                raise answer
+            token = token_of(answer)
+            issued, self._expires = life_of(token, now)
+        except (OSError, BadToken) as bad:
+            self._failed(bad)
+            return
+        self._token = token
+        if self._failures:
+            self._journal.info("token of its own fetched again", url=self._request.url)
+        self._failures = 0
+        self._call_in(self._refresh_in(issued, now), self._ask)
+
+    def _refresh_in(self, issued: Instant, now: Instant) -> int:
+        """After a share of its life with some chance in it; not in its last minutes, nor at once,
+        unless it lives too shortly for both."""
+        times, expires = self._times(), self._expires
+        chance = self._rng.below(_PER_MILLE) / _PER_MILLE
+        share = times.window_factor + times.window_jitter * chance
+        wanted = issued + int((expires - issued) * share)
+        if now + times.min_period_ms + times.buffer_ms < expires:
+            wanted = min(wanted, expires - times.buffer_ms)
+            wanted = max(wanted, now + times.min_period_ms)
+        return max(0, wanted - now)
+
+    def _failed(self, bad: Exception) -> None:
+        if not self._failures:
+            self._journal.error("token of its own not fetched", url=self._request.url, reason=bad)
+        times = self._times()
+        # Beyond thirty doublings it is the bound in any case.
+        wait_ms = times.backoff_ms << min(self._failures, 30)
+        self._failures += 1
+        self._call_in(min(wait_ms, times.backoff_max_ms), self._ask)
+
+    def _call_in(self, delay_ms: int, then: Callback) -> None:
+        """In place of what was to be called before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._clock.call_at(later(self._clock.now(), delay_ms), then)
