@@ -72,6 +72,8 @@ def empty_disk(nemesis: Nemesis) -> None:
     for path in paths:
         host.disk.remove_tree(path)
         host.disk.make_directory(path)
+        # It is a disk, not an entry that a failing power may take back.
+        host.disk.flush_directory(path.rpartition("/")[0])
     nemesis.world.format(host)
 
 
