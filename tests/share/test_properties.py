@@ -16,6 +16,7 @@ from kafkapy.share.coordinator.batches import combined
 from kafkapy.share.partition import (
     Acknowledgement,
     Asked,
+    DeadLetter,
     ShareLimits,
     SharePartition,
     Span,
@@ -37,6 +38,9 @@ class Twin:
     until: int = 0
     is_over: bool = False
     is_pending: bool = False
+    # It is to have a dead letter; somebody was told so.
+    is_dead: bool = False
+    is_told: bool = False
 
 
 class Shares(RuleBasedStateMachine):
@@ -44,10 +48,11 @@ class Shares(RuleBasedStateMachine):
         sizes=st.lists(st.integers(1, 7), min_size=8, max_size=20),
         limit=st.integers(2, 5),
         locks=st.integers(5, 40),
+        buries=st.booleans(),
     )
-    def begin(self, sizes: list[int], limit: int, locks: int) -> None:
+    def begin(self, sizes: list[int], limit: int, locks: int, buries: bool) -> None:
         self.now = 0
-        self.limits = ShareLimits(limit, LOCK_MS, locks)
+        self.limits = ShareLimits(limit, LOCK_MS, locks, has_dead_letters=buries)
         self.share = SharePartition(0, limits=self.limits)
         self.spans, at = [], 0
         for size in sizes:
@@ -58,6 +63,7 @@ class Shares(RuleBasedStateMachine):
         self.end = at
         self.records = [Twin() for _ in range(self.end)]
         self.pending: list[tuple[Change, tuple[StateBatch, ...]]] = []
+        self.burials: list[tuple[Change, DeadLetter]] = []
         # What the coordinator has.
         self.start, self.written = 0, tuple[StateBatch, ...]()
 
@@ -75,6 +81,7 @@ class Shares(RuleBasedStateMachine):
                 record = self.records[at]
                 assert not record.owner, ("in two hands", at, record)
                 assert not record.is_over, ("over", at)
+                assert not record.is_dead, ("dead", at)
                 assert not record.is_pending
                 record.deliveries += 1
                 record.owner, record.until = member, self.now + LOCK_MS
@@ -137,7 +144,10 @@ class Shares(RuleBasedStateMachine):
     def _expected(self, at: int, kind: int) -> RecordState:
         if kind == 2 and self.records[at].deliveries < self.limits.delivery_count_limit:
             return RecordState.AVAILABLE
-        return RecordState.ACKNOWLEDGED if kind == 1 else RecordState.ARCHIVED
+        if kind == 1:
+            return RecordState.ACKNOWLEDGED
+        buries = self.limits.has_dead_letters and kind != 0
+        return RecordState.ARCHIVING if buries else RecordState.ARCHIVED
 
     @rule(member=st.sampled_from(MEMBERS))
     def leave(self, member: str) -> None:
@@ -161,6 +171,30 @@ class Shares(RuleBasedStateMachine):
                 if is_written:
                     record.owner = ""
                     record.is_over = batch.state.is_terminal
+                    record.is_dead = batch.state is RecordState.ARCHIVING
+
+    @rule()
+    def tell_of_the_dead(self) -> None:
+        for letter, change in self.share.dead_letters():
+            self.burials.append((change, letter))
+            for at in range(letter.first_offset, letter.last_offset + 1):
+                record = self.records[at]
+                assert record.is_dead, ("nobody may write a letter of it", at)
+                assert not record.is_told, ("twice, by one leader", at)
+                assert record.deliveries == letter.delivery_count
+                record.is_told = True
+
+    @rule(which=st.integers(0, 3))
+    def bury(self, which: int) -> None:
+        if not self.burials:
+            return
+        change, letter = self.burials.pop(which % len(self.burials))
+        batches = self.share.buried(change)
+        self._write(batches)
+        assert [(one.first_offset, one.last_offset) for one in batches] == [letter[:2]]
+        for at in range(letter.first_offset, letter.last_offset + 1):
+            self.records[at].is_dead = False
+            self.records[at].is_over = True
 
     @rule(ms=st.integers(1, 150))
     def wait(self, ms: int) -> None:
@@ -174,7 +208,9 @@ class Shares(RuleBasedStateMachine):
                 assert record.until <= self.now
                 record.owner = ""
                 record.is_over = batch.state.is_terminal
-                assert record.is_over == (record.deliveries >= self.limits.delivery_count_limit)
+                record.is_dead = batch.state is RecordState.ARCHIVING
+                is_done_with = record.is_over or record.is_dead
+                assert is_done_with == (record.deliveries >= self.limits.delivery_count_limit)
         for record in self.records:
             assert not record.owner or record.is_pending or record.until > self.now
 
@@ -183,13 +219,15 @@ class Shares(RuleBasedStateMachine):
         """Another leader, with what the coordinator has: nothing that was over comes again,
         what was under way does."""
         self.pending.clear()
+        self.burials.clear()
         self.share = SharePartition(self.start, self.written, limits=self.limits)
         for at, record in enumerate(self.records):
             known = [one for one in self.written if one.first_offset <= at <= one.last_offset]
             is_over = at < self.start or any(one.state.is_terminal for one in known)
             assert record.is_over == is_over, ("lost, or comes again", at, record)
             deliveries = known[0].delivery_count if known else 0
-            record.owner, record.is_pending = "", False
+            assert record.is_dead == any(one.state is RecordState.ARCHIVING for one in known)
+            record.owner, record.is_pending, record.is_told = "", False, False
             if not is_over:
                 record.deliveries = deliveries
 

@@ -106,7 +106,7 @@ def _with_lag(
 def end_of(node: "Needs", topic: str, index: int, then: Callable[[int | None], None]) -> None:
     """Where the partition ends for consumers; None if nobody says."""
     here = node.partitions.get(topic, index)
-    if here is not None and not here.is_offline:
+    if here is not None and here.is_leader:  # a follower hears of the end a moment later
         then(here.log.high_watermark)
         return
     state = node.image.partition_by_name(topic, index)

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import batches, records
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batch import batches, build_batch, records
+from kafkapy.protocol.records import NewRecord, Record
 from kafkapy.sim.cluster.host import Host
 from tests.sim.cluster.kit import Kit
 
@@ -83,6 +83,7 @@ class Member:
 
     def __init__(self, kit: Kit, name: str, group: str = "g", topics: Sequence[str] = ("t",)):
         self.kit = kit
+        self.client = kit.client
         self.name = name
         self.group = group
         self.topics = tuple(topics)
@@ -110,10 +111,10 @@ class Member:
             "subscribed_topic_names": list(self.topics) if self.epoch == 0 else None,
         }
         find = {"key_type": 0, "coordinator_keys": [self.group]}
-        found = self.kit.client.ask(node, ApiKey.FIND_COORDINATOR, find).coordinators[0]
+        found = self.client.ask(node, ApiKey.FIND_COORDINATOR, find).coordinators[0]
         if found.error_code:
             return
-        answer = self.kit.client.ask(found.node_id, ApiKey.SHARE_GROUP_HEARTBEAT, body)
+        answer = self.client.ask(found.node_id, ApiKey.SHARE_GROUP_HEARTBEAT, body)
         if answer.error_code == ErrorCode.NONE:
             self.epoch = answer.member_epoch
             if answer.assignment is not None:
@@ -123,9 +124,40 @@ class Member:
         self, *, max_records: int = 500, mode: int = 0, max_wait: int = 0, max_bytes: int = 1 << 20
     ) -> list[Got]:
         """From the leader of the first of its topics."""
+        answer = self.try_fetch(max_records, mode, max_wait, max_bytes)
+        assert answer.error_code == ErrorCode.NONE, answer
+        return self._heard(answer)
+
+    def fetch_later(self, *, max_wait: int) -> list[list[Got]]:
+        """Asked; what comes is put into the list."""
+        answers: list[list[Got]] = []
+        node, body = self._question(500, 0, max_wait, 1 << 20)
+        self.client.send(
+            node, ApiKey.SHARE_FETCH, body, lambda answer: answers.append(self._heard(answer))
+        )
+        return answers
+
+    def try_got(self) -> list[Got]:
+        """Nothing, if it is refused; then the session begins anew."""
+        answer = self.try_fetch()
+        if answer.error_code != ErrorCode.NONE:
+            self.session_epoch = 0
+            return []
+        return self._heard(answer)
+
+    def try_fetch(
+        self, max_records: int = 500, mode: int = 0, max_wait: int = 0, max_bytes: int = 1 << 20
+    ) -> Any:
+        node, body = self._question(max_records, mode, max_wait, max_bytes)
+        return self.client.ask(node, ApiKey.SHARE_FETCH, body)
+
+    def _question(
+        self, max_records: int, mode: int, max_wait: int, max_bytes: int
+    ) -> tuple[int, dict[str, Any]]:
         node = self.leader()
-        if node != self._node:
-            self._node, self.session_epoch = node, 0
+        if self._node not in (node, -1):
+            self.session_epoch = 0
+        self._node = node
         places: list[dict[str, Any]] = []
         if self.session_epoch == 0:
             places = [self._place(topic) for topic in self.topics]
@@ -143,7 +175,9 @@ class Member:
             "topics": places,
             "forgotten_topics_data": [],
         }
-        answer = self.kit.client.ask(node, ApiKey.SHARE_FETCH, body)
+        return node, body
+
+    def _heard(self, answer: Any) -> list[Got]:
         assert answer.error_code == ErrorCode.NONE, answer
         self.session_epoch += 1
         self.errors = [
@@ -153,8 +187,15 @@ class Member:
             got for topic in answer.responses for row in topic.partitions for got in _acquired(row)
         ]
 
-    def acknowledge(self, first: int, last: int, *types: int, topic: str = "t") -> ErrorCode:
-        place = self._place(topic)
+    def acknowledge(self, first: int, last: int, *types: int) -> ErrorCode:
+        """Records of its first topic."""
+        answer = self.try_acknowledge(first, last, *types)
+        assert answer.error_code == ErrorCode.NONE, answer
+        self.session_epoch += 1
+        return ErrorCode(answer.responses[0].partitions[0].error_code)
+
+    def try_acknowledge(self, first: int, last: int, *types: int) -> Any:
+        place = self._place(self.topics[0])
         place["partitions"][0]["acknowledgement_batches"] = [
             {"first_offset": first, "last_offset": last, "acknowledge_types": list(types)}
         ]
@@ -165,10 +206,23 @@ class Member:
             "is_renew_ack": RENEW in types,
             "topics": [place],
         }
-        answer = self.kit.client.ask(self._node, ApiKey.SHARE_ACKNOWLEDGE, body)
-        assert answer.error_code == ErrorCode.NONE, answer
-        self.session_epoch += 1
-        return ErrorCode(answer.responses[0].partitions[0].error_code)
+        return self.client.ask(self.leader(), ApiKey.SHARE_ACKNOWLEDGE, body)
+
+    def produce(self, value: bytes) -> None:
+        """To its first topic, acknowledged by all in sync."""
+        batch = build_batch([NewRecord(value=value, timestamp=self.kit.world.clock.now())])
+        leader = self.kit.leader_or_none(self.topics[0])
+        assert leader is not None
+        topic_id = self.kit.partition(leader, self.topics[0]).topic_id
+        data = {"name": self.topics[0], "topic_id": topic_id}
+        body = {
+            "transactional_id": None,
+            "acks": -1,
+            "timeout": 5_000,
+            "topic_data": [{**data, "partition_data": [{"index": 0, "records": batch}]}],
+        }
+        answer = self.client.ask(leader.node_id, ApiKey.PRODUCE, body)
+        assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE, answer
 
     def leader(self) -> int:
         self.kit.wait(lambda: self.kit.leader_or_none(self.topics[0]) is not None)
