@@ -1,4 +1,4 @@
-"""Everything that needs a schema to be understood: four questions, asked of plain texts.
+"""Everything that needs a schema to be understood: questions, asked of plain texts.
 
 The answers depend on nothing but what is asked, so they can be given anywhere: by a worker
 process, as the registry does (workers.py), or on the spot, as tests do. Each language's libraries
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -19,6 +20,7 @@ from kafkapy.http.registry.configs import Level
 from kafkapy.http.registry.entities import SchemaType
 from kafkapy.http.registry.languages.source import Difference, InvalidSchema, Source, Unfit
 
+_MOST_READ = 100
 _LANGUAGES = {
     SchemaType.AVRO: "avro",
     SchemaType.JSON: "json_schema",
@@ -57,11 +59,11 @@ def readable(
     """What values say that were written by the schema, as JSON for people, each in at most `most`
     characters; None for one that it does not fit. Without what serializers put before them, but
     for Protobuf's indexes of a message."""
-    read = _room(source, "values").reader(source)
+    room = _values(source)
     found: list[str | None] = []
     for value in values:
         try:
-            said = read(value)
+            said = room.plain(value)
             text = json.dumps(
                 said, ensure_ascii=False, indent=2 if is_pretty else None, default=_plain
             )
@@ -118,6 +120,35 @@ def _differences(reader: Source, writer: Source, rules: Rules) -> Sequence[Diffe
     except RecursionError:
         raise InvalidSchema("too deep to be compared") from None
     return found
+
+
+def written(
+    source: Source, values: Sequence[Any], message: str | None = None
+) -> list[bytes | Unfit]:
+    """Each value's bytes, or why it does not fit the schema."""
+    room = _values(source)
+    return [_or_why(partial(room.write, value, message)) for value in values]
+
+
+def read(source: Source, datas: Sequence[bytes]) -> list[Any]:
+    """Each value, or Unfit."""
+    room = _values(source)
+    return [_or_why(partial(room.read, data)) for data in datas]
+
+
+def _or_why(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except Unfit as why:
+        return why
+    except RecursionError:
+        return Unfit("nested too deep")
+
+
+@lru_cache(maxsize=_MOST_READ)
+def _values(source: Source) -> Any:
+    """Schemas that are asked about again and again are read once."""
+    return _room(source, "values").Values(source)
 
 
 def _room(source: Source, module: str) -> ModuleType:

@@ -7,11 +7,11 @@ starts another (workers.py). It may use so much memory and no more.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import resource
 import sys
-from base64 import b64decode
 from typing import Any
 
 from kafkapy.http.registry.configs import Level
@@ -21,9 +21,11 @@ from kafkapy.http.registry.evaluation import (
     canonical,
     formatted,
     incompatibilities,
+    read,
     readable,
+    written,
 )
-from kafkapy.http.registry.languages.source import Import, InvalidSchema, Source
+from kafkapy.http.registry.languages.source import Import, InvalidSchema, Source, Unfit
 
 #: Address space, of which libraries and threads' stacks take some 300 MB before anything is read.
 MEMORY_LIMIT = 1 << 30
@@ -47,14 +49,26 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
                 olds = [_source(each) for each in asked["olds"]]
                 return {"is": incompatibilities(source, olds, rules)}
             case "readable":
-                values = [b64decode(each) for each in asked["values"]]
+                values = [base64.b64decode(each) for each in asked["values"]]
                 return {"is": readable(source, values, asked["most"], is_pretty=asked["pretty"])}
+            case "written":
+                made = written(source, asked["values"], asked["message"])
+                return {"is": [_told(each) for each in made]}
+            case "read":
+                found = read(source, [base64.b64decode(each) for each in asked["datas"]])
+                return {"is": [_told(each) for each in found]}
             case other:
                 raise AssertionError(other)
     except InvalidSchema as why:
         return {"invalid": str(why)}
     except (RecursionError, MemoryError):
         return {"invalid": "too deep or too large"}
+
+
+def _told(each: Any) -> dict[str, Any]:
+    if isinstance(each, Unfit):
+        return {"invalid": str(each)}
+    return {"is": base64.b64encode(each).decode() if isinstance(each, bytes) else each}
 
 
 def _source(said: list[Any]) -> Source:

@@ -10,12 +10,12 @@ from the next who registers one. A process that nobody has asked for a while is 
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess  # nosec B404 - what it starts is named here
 import sys
-from base64 import b64encode
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,7 +23,7 @@ import trio
 
 from kafkapy.http.registry.errors import ErrorCode, RegistryError, invalid_schema
 from kafkapy.http.registry.evaluation import Rules
-from kafkapy.http.registry.languages.source import Source
+from kafkapy.http.registry.languages.source import Source, Unfit
 from kafkapy.http.registry.worker import source_to_json
 
 QUESTION_SECONDS = 15.0
@@ -81,7 +81,7 @@ class Workers:
         self, source: Source, values: Sequence[bytes], most: int, *, is_pretty: bool = False
     ) -> list[str | None]:
         """What values say, as JSON for people; None for one that is not of this schema."""
-        written = [b64encode(each).decode() for each in values]
+        written = [base64.b64encode(each).decode() for each in values]
         asked: list[str | None] = await self._ask(
             "readable",
             source,
@@ -91,6 +91,18 @@ class Workers:
             pretty=is_pretty,
         )
         return asked
+
+    async def written(
+        self, source: Source, values: Sequence[Any], message: str | None
+    ) -> list[bytes | Unfit]:
+        """Each value's bytes, or why it does not fit the schema."""
+        told = await self._ask("written", source, values=values, message=message)
+        return [_or_why(each, base64.b64decode) for each in told]
+
+    async def read(self, source: Source, datas: Sequence[bytes]) -> list[Any]:
+        """Each value, or Unfit."""
+        encoded = [base64.b64encode(each).decode() for each in datas]
+        return [_or_why(each) for each in await self._ask("read", source, datas=encoded)]
 
     async def close(self) -> None:
         """No process is left behind."""
@@ -168,6 +180,10 @@ class Workers:
         assert process.stdout is not None
         await process.stdin.aclose()
         await process.stdout.aclose()
+
+
+def _or_why(told: dict[str, Any], make: Callable[[Any], Any] = lambda each: each) -> Any:
+    return Unfit(told["invalid"]) if "invalid" in told else make(told["is"])
 
 
 async def _exchanged(process: trio.Process, question: bytes) -> bytes:

@@ -21,7 +21,8 @@ from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem
 from kafkapy.http.rest.asking import number, partition_of, word
-from kafkapy.http.rest.values import READINGS, shown
+from kafkapy.http.rest.schemas import Schemas
+from kafkapy.http.rest.values import READINGS
 from kafkapy.http.site import Site
 from kafkapy.protocol.records import Record
 
@@ -36,8 +37,9 @@ _HIGHEST: Final = 2**63 - 1
 class Consuming:
     """`site`'s pages."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, schemas: Schemas) -> None:
         self._site = site
+        self._schemas = schemas
 
     async def messages(self, request: Request) -> Response:
         """As many as are there and asked for, within 4 MiB; `nextOffset` is where to go on."""
@@ -67,7 +69,8 @@ class Consuming:
             "highWatermark": got.high_watermark,
             "logStartOffset": got.log_start_offset,
         }
-        return StreamingResponse(_in_pieces(told, found, reading), media_type="application/json")
+        shown = self._schemas.shown(found, reading)
+        return StreamingResponse(_in_pieces(told, shown), media_type="application/json")
 
     async def stream(self, request: Request) -> Response:
         topic, partition = request.path_params["topic"], partition_of(request)
@@ -80,8 +83,34 @@ class Consuming:
         offset = await _start(kafka, topic, partition, asked)
         # What is refused is refused before an answer has begun.
         await records.fetch(kafka, topic, partition, offset, max_bytes=1)
-        events = _events(self._site.kafka(request), topic, partition, offset, reading)
+        events = self._events(self._site.kafka(request), topic, partition, offset, reading)
         return StreamingResponse(events, media_type="text/event-stream")
+
+    async def _events(
+        self, kafka: Kafka, topic: str, partition: int, offset: int, reading: str
+    ) -> AsyncIterator[str]:
+        """Until the reader has gone, or the messages have."""
+        async with kafka:
+            while True:
+                try:
+                    got = await records.fetch(
+                        kafka,
+                        topic,
+                        partition,
+                        offset,
+                        max_bytes=_STREAM_BYTES,
+                        max_wait_ms=_WAIT_MS,
+                    )
+                except KafkaError as failed:
+                    told = {"error": failed.code.name, "detail": str(failed)}
+                    yield f"event: error\ndata: {json.dumps(told)}\n\n"
+                    return
+                async for message in self._schemas.shown(got.records, reading):
+                    yield f"id: {message['offset']}\ndata: {json.dumps(message)}\n\n"
+                if not got.records:
+                    # A comment: who does not read any more is found out, and proxies stay calm.
+                    yield ": nothing new\n\n"
+                offset = got.next_offset
 
 
 async def _start(kafka: Kafka, topic: str, partition: int, asked: str) -> int:
@@ -94,49 +123,15 @@ async def _start(kafka: Kafka, topic: str, partition: int, asked: str) -> int:
     return int(asked)
 
 
-async def _in_pieces(told: dict[str, Any], found: list[Record], reading: str) -> AsyncIterator[str]:
-    yield json.dumps(told)[:-1] + ', "messages": ['
-    for index, record in enumerate(found):
-        yield ("," if index else "") + json.dumps(_message(record, reading))
-    yield "]}"
-
-
-async def _events(
-    kafka: Kafka, topic: str, partition: int, offset: int, reading: str
+async def _in_pieces(
+    told: dict[str, Any], messages: AsyncIterator[dict[str, Any]]
 ) -> AsyncIterator[str]:
-    """Until the reader has gone, or the messages have."""
-    async with kafka:
-        while True:
-            try:
-                got = await records.fetch(
-                    kafka,
-                    topic,
-                    partition,
-                    offset,
-                    max_bytes=_STREAM_BYTES,
-                    max_wait_ms=_WAIT_MS,
-                )
-            except KafkaError as failed:
-                told = {"error": failed.code.name, "detail": str(failed)}
-                yield f"event: error\ndata: {json.dumps(told)}\n\n"
-                return
-            for record in got.records:
-                yield f"id: {record.offset}\ndata: {json.dumps(_message(record, reading))}\n\n"
-            if not got.records:
-                # A comment: who does not read any more is found out, and proxies stay calm.
-                yield ": nothing new\n\n"
-            offset = got.next_offset
-
-
-def _message(record: Record, reading: str) -> dict[str, Any]:
-    headers = [{"name": name, **shown("value", value, reading)} for name, value in record.headers]
-    return {
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        **shown("key", record.key, reading),
-        **shown("value", record.value, reading),
-        "headers": headers,
-    }
+    yield json.dumps(told)[:-1] + ', "messages": ['
+    comma = ""
+    async for message in messages:
+        yield comma + json.dumps(message)
+        comma = ","
+    yield "]}"
 
 
 def _size(record: Record) -> int:

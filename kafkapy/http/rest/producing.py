@@ -17,18 +17,21 @@ from kafkapy.http.rest.asking import json_object
 from kafkapy.http.rest.messages import MOST_MESSAGES, Draft, Partitioner, batches, drafts
 from kafkapy.http.rest.once.claims import Claim, Written, fingerprint_of
 from kafkapy.http.rest.once.once import Once, Outcome
+from kafkapy.http.rest.schemas import Schemas
 from kafkapy.http.site import Site
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.records import NewRecord
 
 _REPLAYED = "idempotency-replayed"
+_BESIDE = frozenset(("messages", "keySchema", "valueSchema"))
 
 
 class Producing:
     """`site`'s page."""
 
-    def __init__(self, site: Site, once: Once) -> None:
+    def __init__(self, site: Site, once: Once, schemas: Schemas) -> None:
         self._site = site
+        self._schemas = schemas
         self._once = once
         self._partitioner = Partitioner()
 
@@ -37,15 +40,17 @@ class Producing:
         kafka = self._site.kafka(request)
         body = await json_object(request)
         several = body.get("messages")
-        if several is None:
-            wanted = drafts([body])
-        elif body.keys() != {"messages"} or not isinstance(several, list) or not several:
-            raise Problem(400, "messages is a list of messages, and stands alone")
-        elif len(several) > MOST_MESSAGES:
+        messages = [body] if several is None else several
+        if several is not None and not body.keys() <= _BESIDE:
+            raise Problem(400, f"beside messages may stand {', '.join(sorted(_BESIDE))}")
+        if not isinstance(messages, list) or not messages:
+            raise Problem(400, "messages is a list of messages")
+        if len(messages) > MOST_MESSAGES:
             raise Problem(413, f"more than {MOST_MESSAGES} messages")
-        else:
-            wanted = drafts(several)
-        places = self._partitioner.places(wanted, len(kafka.topic(topic).partitions))
+        partitions = len(kafka.topic(topic).partitions)
+        defaults = {} if several is None else body
+        wanted = drafts(await self._schemas.encoded(kafka, topic, messages, defaults))
+        places = self._partitioner.places(wanted, partitions)
         key = request.headers.get("idempotency-key")
         if key is None:
             now = int(time.time() * 1000)

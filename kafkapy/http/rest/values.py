@@ -7,7 +7,8 @@
     read      "value" and "valueEncoding": json, text or base64, whichever says what is there
 
 `?as=json|text|base64` says how to read instead: who knows what a topic holds is told the same way
-for every record (`base64` also where it is no text).
+for every record (`base64` also where it is no text). `?as=schema` reads by the registry
+(schemas.py).
 """
 
 import base64
@@ -18,7 +19,7 @@ from typing import Any, Final
 
 from kafkapy.http.problems import Problem
 
-READINGS: Final = ("auto", "json", "text", "base64")
+READINGS: Final = ("auto", "json", "text", "base64", "schema")
 _MOST_JSON: Final = 1 << 20  # longer ones are told as text: reading them holds the interpreter
 
 
@@ -33,8 +34,8 @@ def to_bytes(body: Mapping[str, Any], name: str) -> bytes | None:
 
 
 def as_bytes(value: Any) -> bytes | None:
-    if value is None:
-        return None
+    if value is None or isinstance(value, bytes):
+        return value  # bytes are none of JSON's: somebody has made them of it (schemas.py)
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
 

@@ -27,7 +27,7 @@ class InvalidSchema(Exception):
 
 
 class Unfit(Exception):
-    """A value is not what its schema says."""
+    """A value that does not fit its schema, or bytes that are none; the text says why."""
 
 
 class Difference(NamedTuple):

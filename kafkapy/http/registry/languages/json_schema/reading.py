@@ -35,8 +35,8 @@ class Document:
         resources = [(each.name, _resource(tree(each.text))) for each in source.imports]
         resource = _resource(self.root)
         try:
-            registry = referencing.Registry[Any]().with_resources(resources).crawl()
-            self.resolver = registry.resolver_with_root(resource)
+            self.registry = referencing.Registry[Any]().with_resources(resources).crawl()
+            self.resolver = self.registry.resolver_with_root(resource)
         except (ValueError, AttributeError, TypeError, KeyError) as why:
             raise InvalidSchema(f"no identifiers to resolve by: {why}"[:500]) from None
 

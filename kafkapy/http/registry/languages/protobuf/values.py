@@ -1,92 +1,125 @@
-"""What a message says, by its descriptor; before it stands which message of the file it is.
+"""Values of a Protobuf schema, between its JSON mapping and its binary encoding.
 
-indexes    their count, then each, all as zigzag varints: 1.0 is the first message in the
-           second; a single zero is short for the first one
+The message is the first of its file unless another is named. Which one it is stands before the
+data, as Confluent's serializers write it: how many numbers follow, then for each level of nesting
+which message of that level; zigzag varints, and for the first message of the file a single zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
+from google.protobuf import descriptor_pool, json_format, message_factory
 from google.protobuf.descriptor import Descriptor
-from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import DecodeError
-from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.message import DecodeError, EncodeError
 
-from kafkapy.http.registry.languages.protobuf.reading import MAIN, read
-from kafkapy.http.registry.languages.source import Source, Unfit
+from kafkapy.http.registry.languages.protobuf import reading
+from kafkapy.http.registry.languages.source import InvalidSchema, Source, Unfit
 
-MAX_DEPTH = 30
+_MAX_LEVELS = 100
 
 
-@lru_cache(maxsize=50)
-def reader(source: Source) -> Callable[[bytes], Any]:
-    pool = DescriptorPool()
-    added: set[str] = set()
-    files = read(source).by_name
+class Values:
+    """Of one schema."""
 
-    def add(name: str) -> None:
-        """Each after those that it needs."""
-        if name in added:
-            return
-        added.add(name)
-        for each in files[name].dependency:
-            add(each)
-        pool.Add(files[name])
-
-    add(MAIN)
-    file = pool.FindFileByName(MAIN)
-    top = [file.message_types_by_name[each.name] for each in files[MAIN].message_type]
-
-    def said(value: bytes) -> Any:
-        """Unfit for what is no such message."""
-        indexes, at = _indexes(value)
-        message = GetMessageClass(_chosen(top, indexes))()
+    def __init__(self, source: Source) -> None:
+        files = reading.read(source)
+        self._pool = descriptor_pool.DescriptorPool()
         try:
-            message.ParseFromString(value[at:])
-            return MessageToDict(message, preserving_proto_field_name=True, descriptor_pool=pool)
-        except (DecodeError, TypeError, ValueError) as why:
-            raise Unfit(str(why)) from None
+            for file in files.by_name.values():
+                self._pool.Add(file)
+            self._file = self._pool.FindFileByName(files.main.name)
+        except (TypeError, KeyError) as why:
+            raise InvalidSchema(str(why)[:500]) from None
+        by_name = self._file.message_types_by_name
+        self._top = [by_name[each.name] for each in files.main.message_type]
+        if not self._top:
+            raise InvalidSchema("there is no message in it")
 
-    return said
+    def write(self, value: Any, message: str | None) -> bytes:
+        found, path = self._named(message)
+        if not isinstance(value, dict):
+            raise Unfit("a message is an object")
+        made = message_factory.GetMessageClass(found)()
+        try:
+            json_format.ParseDict(value, made, descriptor_pool=self._pool)
+            return _packed(path) + made.SerializeToString()
+        except (json_format.ParseError, EncodeError, TypeError, ValueError, AttributeError) as why:
+            raise Unfit(str(why)[:500]) from None
+
+    def read(self, data: bytes) -> Any:
+        path, at = _unpacked(data)
+        level, found = self._top, None
+        for index in path:
+            if not 0 <= index < len(level):
+                raise Unfit(f"the schema has no message {path}")
+            found = level[index]
+            level = list(found.nested_types)
+        assert found is not None
+        made = message_factory.GetMessageClass(found)()
+        try:
+            made.ParseFromString(data[at:])
+            return json_format.MessageToDict(
+                made, preserving_proto_field_name=True, descriptor_pool=self._pool
+            )
+        except (DecodeError, json_format.SerializeToJsonError, TypeError, ValueError) as why:
+            raise Unfit(str(why)[:500]) from None
+
+    plain = read
+
+    def _named(self, message: str | None) -> tuple[Descriptor, list[int]]:
+        if message is None:
+            return self._top[0], [0]
+        try:
+            found = self._pool.FindMessageTypeByName(message)
+        except KeyError:
+            found = None
+        if found is None or found.file.name != self._file.name:
+            raise Unfit(f"the schema has no message {message[:200]!r}")
+        path: list[int] = []
+        one: Any = found
+        while one is not None:
+            parent = one.containing_type
+            siblings = self._top if parent is None else parent.nested_types
+            path.insert(0, [each.full_name for each in siblings].index(one.full_name))
+            one = parent
+        return found, path
 
 
-def _chosen(top: list[Descriptor], indexes: list[int]) -> Descriptor:
-    messages, found = top, None
-    for index in indexes:
-        if not 0 <= index < len(messages):
-            raise Unfit("no such message in the file")
-        found = messages[index]
-        messages = list(found.nested_types)
-    assert found is not None, "there is one index at least"
-    return found
+def _packed(path: list[int]) -> bytes:
+    if path == [0]:
+        return b"\0"
+    return b"".join(_varint(each) for each in (len(path), *path))
 
 
-def _indexes(value: bytes) -> tuple[list[int], int]:
-    count, at = _varint(value, 0)
+def _unpacked(data: bytes) -> tuple[list[int], int]:
+    count, at = _number(data, 0)
     if count == 0:
         return [0], at
-    if not 0 < count <= MAX_DEPTH:
-        raise Unfit("no indexes of a message")
-    found = []
+    if not 0 < count <= _MAX_LEVELS:
+        raise Unfit("no message of a Protobuf schema")
+    path = []
     for _ in range(count):
-        index, at = _varint(value, at)
-        found.append(index)
-    return found, at
+        index, at = _number(data, at)
+        path.append(index)
+    return path, at
 
 
-def _varint(value: bytes, at: int) -> tuple[int, int]:
-    raw = shift = 0
-    while shift < 35:
-        if at >= len(value):
-            raise Unfit("it ends too early")
-        byte = value[at]
-        at += 1
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (raw >> 1) ^ -(raw & 1), at
+def _varint(number: int) -> bytes:
+    rest, out = number << 1, bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    found, shift = 0, 0
+    while at < len(data) and shift < 35:
+        found |= (data[at] & 0x7F) << shift
         shift += 7
-    raise Unfit("no index")
+        at += 1
+        if data[at - 1] < 0x80:
+            return (found >> 1) ^ -(found & 1), at
+    raise Unfit("it ends before it says which message it is")

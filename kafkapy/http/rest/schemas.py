@@ -1,0 +1,243 @@
+"""Keys and values with a schema of the registry: JSON out here, its language in the topic.
+
+    "valueSchema": 7                                     the schema with this id
+    "valueSchema": "latest"                              the newest of {topic}-value
+    "valueSchema": {"subject": "s", "version": 2}        either may be left out
+    "valueSchema": {"schemaType": "AVRO", "schema": "…"}  registered there first, if it is new
+    "valueSchema": {..., "message": "p.M"}               of a Protobuf schema, which message
+
+A message says it, or the whole request beside `messages`; `keySchema` says the same of keys. Bytes
+are those of Confluent's serializers: a zero, the id in four bytes, the data. `?as=schema` reads
+them, and those with a guid in a header.
+"""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.problems import Problem
+from kafkapy.http.registry.access import Access
+from kafkapy.http.registry.entities import (
+    HIGHEST,
+    SchemaId,
+    SchemaType,
+    StoredSchema,
+    schema_from_json,
+)
+from kafkapy.http.registry.errors import RegistryError
+from kafkapy.http.registry.imports import source_of
+from kafkapy.http.registry.languages.source import Source, Unfit
+from kafkapy.http.registry.registering import Registration
+from kafkapy.http.registry.registry import Registry
+from kafkapy.http.registry.workers import Workers
+from kafkapy.http.rest.values import shown
+from kafkapy.kraft.acls import Operation
+from kafkapy.protocol.records import Record
+
+PARTS: Final = ("key", "value")
+BY_SCHEMA: Final = "schema"
+_CHOSEN_BY: Final = frozenset(
+    ("id", "subject", "version", "schemaType", "schema", "references", "message")
+)
+_ENCODINGS: Final = {
+    SchemaType.AVRO: "avro",
+    SchemaType.JSON: "json-schema",
+    SchemaType.PROTOBUF: "protobuf",
+}
+_HEAD: Final = 5
+_GUID_HEAD: Final = b"\1"
+_GUID_SIZE: Final = 17
+# Values of one question to the worker, and letters of them: what waits behind it waits not long.
+_MOST_ASKED: Final = 200
+_MOST_LETTERS: Final = 256 << 10
+
+SchemaKey = int | bytes
+
+
+class Chosen(NamedTuple):
+    id: int
+    source: Source
+    message: str | None
+
+
+class _Framed(NamedTuple):
+    """The data of one record's key or value, and what says its schema."""
+
+    at: int
+    part: str
+    schema: SchemaKey
+    data: bytes
+
+
+class Schemas:
+    """One per site, with a worker of its own: who registers schemas does not wait for values."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.workers = Workers()
+        self._registry = registry
+
+    # --- written ---
+
+    async def encoded(
+        self, kafka: Kafka, topic: str, messages: Sequence[Any], defaults: Mapping[str, Any]
+    ) -> list[Any]:
+        """The messages, with bytes where a schema says what to make of a key or a value."""
+        made = [dict(one) if isinstance(one, Mapping) else one for one in messages]
+        for part in PARTS:
+            field, wanted = f"{part}Schema", dict[str, tuple[Any, list[int]]]()
+            for at, message in enumerate(made):
+                if isinstance(message, dict):
+                    said = message.pop(field, defaults.get(field))
+                    if said is not None and message.get(part) is not None:
+                        same = json.dumps(said, sort_keys=True)
+                        wanted.setdefault(same, (said, []))[1].append(at)
+            for said, places in wanted.values():
+                try:
+                    chosen = await self._chosen(Access(kafka), topic, part, said)
+                    await self._encode(chosen, part, places, made)
+                except RegistryError as refused:
+                    raise of_registry(refused) from None
+        return made
+
+    async def _encode(self, chosen: Chosen, part: str, places: list[int], made: list[Any]) -> None:
+        head = b"\0" + chosen.id.to_bytes(4)
+        sized = ((at, len(json.dumps(made[at][part]))) for at in places)
+        for some in _slices(sized):
+            values = [made[at][part] for at in some]
+            told = await self.workers.written(chosen.source, values, chosen.message)
+            for at, data in zip(some, told, strict=True):
+                if isinstance(data, Unfit):
+                    raise Problem(422, f"message {at}: the {part} does not fit: {data}")
+                made[at][part] = head + data
+
+    async def _chosen(self, access: Access, topic: str, part: str, said: Any) -> Chosen:
+        if said == "latest":
+            said = {}
+        elif isinstance(said, int) and not isinstance(said, bool):
+            said = {"id": said}
+        if not isinstance(said, Mapping) or not said.keys() <= _CHOSEN_BY:
+            raise Problem(
+                400,
+                f"{part}Schema is an id, latest, or an object of {', '.join(sorted(_CHOSEN_BY))}",
+            )
+        message, subject = said.get("message"), said.get("subject", f"{topic}-{part}")
+        if not isinstance(subject, str) or not isinstance(message, str | None):
+            raise Problem(400, f"{part}Schema: subject and message are text")
+        stored = await self._stored(access, part, subject, said)
+        state = self._registry.store.state
+        return Chosen(stored.id, source_of(state, stored.subject, stored.schema), message)
+
+    async def _stored(
+        self, access: Access, part: str, subject: str, said: Mapping[str, Any]
+    ) -> StoredSchema:
+        registry = self._registry
+        if "schema" in said:
+            await access.require(Operation.WRITE, subject)
+            return await registry.register(Registration(subject, schema_from_json(dict(said))))
+        if "id" in said:
+            schema_id = said["id"]
+            if isinstance(schema_id, bool) or not isinstance(schema_id, int):
+                raise Problem(400, f"{part}Schema: id is a number")
+            if not 0 <= schema_id <= HIGHEST:
+                raise Problem(404, f"Schema {schema_id} not found")
+            stored = await registry.by_id(SchemaId(schema_id), None)
+            await access.require(Operation.DESCRIBE, stored.subject)
+            return stored
+        await access.require(Operation.DESCRIBE, subject)
+        return await registry.version(subject, str(said.get("version", "latest")))
+
+    # --- read ---
+
+    async def shown(self, records: Sequence[Record], reading: str) -> AsyncIterator[dict[str, Any]]:
+        """Each record as a message is told."""
+        if reading != BY_SCHEMA:
+            for record in records:
+                yield message_of(record, reading)
+            return
+        sized = (
+            (at, len(one.key or b"") + len(one.value or b"")) for at, one in enumerate(records)
+        )
+        for some in _slices(sized):
+            known = await self._read([(at, records[at]) for at in some])
+            for at in some:
+                yield message_of(records[at], reading) | known.get(at, {})
+
+    async def _read(self, records: Iterable[tuple[int, Record]]) -> dict[int, dict[str, Any]]:
+        """What schemas say of these, by their places."""
+        by_schema: dict[SchemaKey, list[_Framed]] = {}
+        for at, record in records:
+            for part in PARTS:
+                framed = _framed(at, part, record)
+                if framed is not None:
+                    by_schema.setdefault(framed.schema, []).append(framed)
+        told: dict[int, dict[str, Any]] = {}
+        for key, several in by_schema.items():
+            try:
+                stored = await self._by_key(key)
+                source = source_of(self._registry.store.state, stored.subject, stored.schema)
+                found = await self.workers.read(source, [one.data for one in several])
+            except RegistryError as refused:
+                # Those that only look like it are told as what they are.
+                if isinstance(key, bytes) or refused.status != 404:
+                    for one in several:
+                        told.setdefault(one.at, {})[f"{one.part}Error"] = refused.message
+                continue
+            encoding = _ENCODINGS[stored.schema.type]
+            for one, value in zip(several, found, strict=True):
+                row = told.setdefault(one.at, {})
+                if isinstance(value, Unfit):
+                    row[f"{one.part}Error"] = str(value)
+                    row[one.part] = base64.b64encode(one.data).decode()
+                    row[f"{one.part}Encoding"] = "base64"
+                else:
+                    row[one.part], row[f"{one.part}Encoding"] = value, encoding
+                row[f"{one.part}SchemaId"] = stored.id
+        return told
+
+    async def _by_key(self, key: SchemaKey) -> StoredSchema:
+        if isinstance(key, bytes):
+            return (await self._registry.by_guid(key, key.hex()))[0][1]
+        return await self._registry.by_id(SchemaId(key), None)
+
+
+def message_of(record: Record, reading: str) -> dict[str, Any]:
+    headers = [{"name": name, **shown("value", value, reading)} for name, value in record.headers]
+    return {
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        **shown("key", record.key, reading),
+        **shown("value", record.value, reading),
+        "headers": headers,
+    }
+
+
+def of_registry(refused: RegistryError) -> Problem:
+    return Problem(refused.status, refused.message, error_code=int(refused.code))
+
+
+def _framed(at: int, part: str, record: Record) -> _Framed | None:
+    data = record.key if part == "key" else record.value
+    if data is None:
+        return None
+    for name, value in record.headers:
+        if name == f"__{part}_schema_id" and value is not None and len(value) == _GUID_SIZE:
+            return _Framed(at, part, value[1:], data) if value[:1] == _GUID_HEAD else None
+    if len(data) < _HEAD or data[0] != 0:
+        return None
+    schema_id = int.from_bytes(data[1:_HEAD])
+    return _Framed(at, part, schema_id, data[_HEAD:]) if schema_id <= HIGHEST else None
+
+
+def _slices(sized: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Places, so many together as one question may have."""
+    found: list[list[int]] = []
+    letters = _MOST_LETTERS
+    for at, size in sized:
+        letters += size
+        if not found or letters >= _MOST_LETTERS or len(found[-1]) >= _MOST_ASKED:
+            found.append([])
+            letters = size
+        found[-1].append(at)
+    return found
