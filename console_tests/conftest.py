@@ -17,6 +17,12 @@ from tests.http.pages import HTTP
 ROOT: Final = Path(__file__).parent.parent
 KEPT: Final = ROOT / ".console"
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+# With ACLs, and the browser as somebody who may do everything.
+_SETTINGS: Final = {
+    **HTTP,
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
 _AXE: Final = "axe-core@4.14.1"
 _SCRIPT: Final = KEPT / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -37,7 +43,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def address(chromium: Browser) -> Iterator[str]:
     """Of the first node's pages."""
-    with Cluster(3, settings=HTTP) as cluster:
+    with Cluster(3, settings=_SETTINGS) as cluster:
         producer = fill(cluster)
         yield cluster.node(1).http
         producer.abort_transaction(30)

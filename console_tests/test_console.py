@@ -13,6 +13,10 @@ from playwright.sync_api import Browser, Page, expect
 from console_tests.conftest import KEPT, ROOT
 from console_tests.filling import YESTERDAY_MS
 
+_ACL = (
+    "principal=User:carol&resource=TOPIC&name=team-0&pattern=PREFIXED"
+    "&operation=READ&permission=ALLOW"
+)
 _PAGES = {
     "overview": "/",
     "topics": "/console/topics",
@@ -39,6 +43,12 @@ _PAGES = {
     "parcels": "/console/topics/parcels/messages",
     "parcel": "/console/topics/parcels/messages/0/2",
     "acls": "/console/acls",
+    "add-acl": f"/console/acls/add?{_ACL}",
+    "remove-acl": f"/console/acls/remove?{_ACL}",
+    "add-user": "/console/users/add",
+    "remove-user": "/console/users/remove?user=carol&mechanism=SCRAM-SHA-256",
+    "quota": "/console/quotas/change?user-is=name&user=carol&producer_byte_rate=1e6&preview=1",
+    "logs": "/console/logs",
     "users": "/console/users",
     "quotas": "/console/quotas",
     "alerts": "/console/alerts",
@@ -227,7 +237,8 @@ def test_what_comes_in_is_seen_without_asking_again(seen: Seen, chromium: Browse
         other.get_by_role("button", name="Produce").click()
         expect(other.get_by_label("Value", exact=True)).to_be_visible()
     other.close()
-    expect(page.locator("#rates figure").first).not_to_contain_text("0/s at the most")
+    most = page.locator("#rates figure").first.locator("figcaption .quiet")
+    expect(most).not_to_have_text("0/s at the most")
     picture(page, "rates")
     page = seen.go("/console/group?name=billing")
     expect(page.get_by_role("img", name="Lag from")).to_be_visible()
@@ -260,6 +271,58 @@ def test_what_broke_the_schema_is_found_and_a_draft_repairs_it(seen: Seen) -> No
     page.get_by_role("button", name="Register it").click()
     expect(page.get_by_text("The schema is registered")).to_be_visible()
     expect(page.get_by_role("heading", name="Version 4")).to_be_visible()
+
+
+def test_somebody_is_let_in_bounded_and_shut_out(seen: Seen) -> None:
+    """A user, what she may read, how much she may write; and all of it away again."""
+    page = seen.go("/console/acls")
+    page.get_by_role("link", name="Users").click()
+    page.get_by_role("link", name="Add a user").click()
+    page.get_by_label("User", exact=True).fill("dora")
+    page.get_by_label("Password").fill("not told")
+    page.get_by_label("Once more").fill("not told")
+    page.get_by_role("button", name="Set it").click()
+    expect(page.get_by_role("row").filter(has_text="dora")).to_contain_text("SCRAM-SHA-512")
+    page.get_by_role("link", name="ACLs").click()
+    page.get_by_role("link", name="Add an ACL").click()
+    page.get_by_label("Who").fill("User:dora")
+    page.get_by_label("READ", exact=True).check()
+    page.get_by_label("Name (* for all)").fill("team-0")
+    page.get_by_label("Pattern").select_option("PREFIXED")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_text("Topics that it is about now (10)")).to_be_visible()
+    picture(page, "granting")
+    page.get_by_role("button", name="Add it").click()
+    granted = page.get_by_role("row").filter(has_text="User:dora")
+    expect(granted).to_contain_text("PREFIXED")
+    page.get_by_role("link", name="Quotas").click()
+    page.get_by_role("link", name="Change quotas").click()
+    page.get_by_label("user", exact=True).select_option("named")
+    page.get_by_label("its name").first.fill("dora")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_label("producer_byte_rate").fill("1000000")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("region", name="What would change")).to_contain_text("1,000,000")
+    picture(page, "quota-preview")
+    page.get_by_role("button", name="Set this").click()
+    page.get_by_role("row").filter(has_text="dora").get_by_role("link", name="change").click()
+    page.get_by_label("producer_byte_rate").fill("")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Set this").click()
+    expect(page.get_by_text("no quotas")).to_be_visible()
+    page.get_by_role("link", name="ACLs").click()
+    granted.get_by_role("link", name="remove").click()
+    page.get_by_role("button", name="Remove it").click()
+    expect(page.get_by_text("It is removed")).to_be_visible()
+    expect(granted).to_have_count(0)
+    page.get_by_role("link", name="Users").click()
+    page.get_by_role("row").filter(has_text="dora").get_by_role("link", name="remove").click()
+    page.get_by_role("button", name="Remove it").click()
+    expect(page.get_by_text("no credentials")).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("l")
+    expect(page.get_by_role("heading", name="Logs of node 1")).to_be_visible()
+    picture(page, "logs")
 
 
 def test_an_open_transaction_is_found(seen: Seen) -> None:

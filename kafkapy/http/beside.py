@@ -107,6 +107,7 @@ class Http:
         from kafkapy.http.kafka.link import NodeLink
 
         self._shell = shell
+        self._journal = shell.journal
         shell.node.telemetry = Telemetry(self._config.telemetry_max_bytes)
         self._run_soon = shell.reactor.run_soon
         self._link = NodeLink(shell.node, shell.reactor.run_soon, shell.turn)

@@ -10,10 +10,15 @@ logging libraries cost a third of our start-up time).
 import json
 import sys
 import time
+from collections import deque
 from datetime import UTC, datetime
-from typing import Final, TextIO
+from typing import Final, NamedTuple, TextIO
 
-_LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+from kafkapy.core.seams import Journal
+
+LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+# Of one fact: of a trace the end, where it says what happened.
+MOST_KEPT: Final = 4000
 _EVENT_COLUMNS: Final = 28
 
 
@@ -25,7 +30,7 @@ class Lines:
     ) -> None:
         self._out = sys.stderr if out is None else out
         self._write = self._write_json if as_json else self._write_text
-        self._least = _LEVELS[level]
+        self._least = LEVELS[level]
 
     def info(self, event: str, **facts: object) -> None:
         self._say("info", event, facts)
@@ -37,7 +42,7 @@ class Lines:
         self._say("error", event, facts)
 
     def _say(self, level: str, event: str, facts: dict[str, object]) -> None:
-        if _LEVELS[level] >= self._least:
+        if LEVELS[level] >= self._least:
             self._write(level, event, facts)
             self._out.flush()
 
@@ -50,6 +55,42 @@ class Lines:
         moment = datetime.fromtimestamp(time.time()).isoformat(timespec="milliseconds")[11:]
         told = " ".join(f"{name}={_shown(value)}" for name, value in facts.items())
         self._out.write(f"{moment} {level:7} {event:{_EVENT_COLUMNS}} {told}".rstrip() + "\n")
+
+
+class Noted(NamedTuple):
+    """An event as it is remembered; when, by the wall, in ms."""
+
+    wall_ms: int
+    level: str
+    event: str
+    facts: dict[str, str]
+
+
+class Remembering:
+    """Says everything to another journal, and keeps the last events for who asks on this node.
+
+    Any thread may say something, or copy `recent`."""
+
+    def __init__(self, journal: Journal, most: int = 1000) -> None:
+        self._journal = journal
+        self.recent: deque[Noted] = deque(maxlen=most)
+
+    def info(self, event: str, **facts: object) -> None:
+        self._keep("info", event, facts)
+        self._journal.info(event, **facts)
+
+    def warning(self, event: str, **facts: object) -> None:
+        self._keep("warning", event, facts)
+        self._journal.warning(event, **facts)
+
+    def error(self, event: str, **facts: object) -> None:
+        self._keep("error", event, facts)
+        self._journal.error(event, **facts)
+
+    def _keep(self, level: str, event: str, facts: dict[str, object]) -> None:
+        # As text, and not all of it: what a fact was is not held on to.
+        told = {name: str(value)[-MOST_KEPT:] for name, value in facts.items()}
+        self.recent.append(Noted(time.time_ns() // 1_000_000, level, event, told))
 
 
 def _shown(value: object) -> str:

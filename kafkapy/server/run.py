@@ -43,6 +43,7 @@ from kafkapy.kraft.storage.adoption import make_directory
 from kafkapy.kraft.storage.meta_properties import META_PROPERTIES
 from kafkapy.server.clock import LoopClock
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
+from kafkapy.server.journal import Remembering
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.network import SocketNetwork
 from kafkapy.server.reactor import Reactor, make_reactor
@@ -188,7 +189,9 @@ class Shell:
         # By listener, where there is somebody beside the node who looks at them.
         self.counts: dict[str, RequestCounts] = {}
         self._config = config
-        self._journal = journal
+        # Kept for the pages of who looks; nobody else could read it again.
+        self.journal = Remembering(journal) if config.http_listeners else journal
+        journal = self._journal = self.journal
         self._sockets = sockets
         self._tls = _tls(config, journal)
         self.reactor: Reactor = make_reactor(self._turn, self.clock)

@@ -2,7 +2,7 @@
 
 import io
 
-from kafkapy.server.journal import Lines
+from kafkapy.server.journal import MOST_KEPT, Lines, Remembering
 
 
 def test_names_of_others_end_no_line_and_command_no_terminal() -> None:
@@ -20,3 +20,18 @@ def test_plain_names_are_shown_as_they_are() -> None:
     out = io.StringIO()
     Lines(out).info("let in", principal="User:alice", resource="TOPIC:orders", reason="")
     assert out.getvalue().rstrip().endswith('principal=User:alice resource=TOPIC:orders reason=""')
+
+
+def test_the_last_events_are_remembered_as_text_and_said_all_the_same() -> None:
+    out = io.StringIO()
+    journal = Remembering(Lines(out, level="warning"), most=2)
+    for event in ("first", "second"):
+        journal.info(event, count=1)
+    journal.error("third", trace="x" * MOST_KEPT + "the end", thing=object)
+    kept = list(journal.recent)
+    assert [(one.level, one.event) for one in kept] == [("info", "second"), ("error", "third")]
+    assert kept[0].facts == {"count": "1"}
+    assert len(kept[1].facts["trace"]) == MOST_KEPT
+    assert kept[1].facts["trace"].endswith("the end")
+    assert "third" in out.getvalue()
+    assert "second" not in out.getvalue(), "not at the level that is said"

@@ -24,7 +24,7 @@ class Chart(NamedTuple):
 
 
 def count(value: float) -> str:
-    return grouped(round(value)) if value >= 10 or value == round(value) else f"{value:.1f}"
+    return grouped(round(value)) if value >= 10 else f"{value:.1f}".removesuffix(".0")
 
 
 def rate(value: float) -> str:

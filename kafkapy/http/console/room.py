@@ -10,12 +10,15 @@ from kafkapy.http.console.asked import Asked, Page, endpoint
 from kafkapy.http.console.files import static
 from kafkapy.http.console.lag import total_lags
 from kafkapy.http.console.pages import (
+    acl_changes,
     alerts,
     drafts,
     groups,
+    logs,
     messages,
     overview,
     produce,
+    quota_changes,
     resets,
     schemas,
     security,
@@ -23,6 +26,7 @@ from kafkapy.http.console.pages import (
     topic,
     topics,
     transactions,
+    user_changes,
 )
 from kafkapy.http.history import EVERY_SECONDS
 from kafkapy.http.problems import Problem
@@ -42,7 +46,11 @@ _SUBJECTS: Final = (
     schemas,
     drafts,
     security,
+    acl_changes,
+    user_changes,
+    quota_changes,
     alerts,
+    logs,
 )
 
 

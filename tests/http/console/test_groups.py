@@ -19,6 +19,15 @@ from kafkapy.testing import Broker
 from tests.http.console.filling import OWN, produced
 from tests.http.pages import HTTP, site_of, with_kafka
 
+ACL = {
+    "principal": "User:mallory",
+    "resource": "TOPIC",
+    "name": "guarded",
+    "pattern": "LITERAL",
+    "operation": "ALL",
+    "permission": "ALLOW",
+}
+USER = {"user": "mallory", "mechanism": "SCRAM-SHA-512"}
 SECURED = {
     **HTTP,
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -148,6 +157,21 @@ def test_alerts_and_health_are_of_the_node(pages: TestClient, broker: Broker) ->
     assert "no leader" in text
 
 
+def test_the_node_tells_what_it_has_said(pages: TestClient, broker: Broker) -> None:
+    journal = site_of(broker).link.node.journal
+    journal.warning("a hat fell", where="<b>here</b>", trace="line one\nline two")
+    journal.info("it was picked up")
+    text = pages.get("/console/logs").text
+    assert text.index("it was picked up") < text.index("a hat fell"), "the newest first"
+    assert "&lt;b&gt;here&lt;/b&gt;" in text
+    warnings = pages.get("/console/logs?level=warning").text
+    assert "a hat fell" in warnings
+    assert "picked up" not in warnings
+    assert "a hat fell" in pages.get("/console/logs?q=HERE").text
+    assert "Nothing like that" in pages.get("/console/logs?q=there-is-none").text
+    assert pages.get("/console/logs?level=loud").status_code == 400
+
+
 def test_access_is_read(pages: TestClient) -> None:
     assert "everybody may do everything" in pages.get("/console/acls").text
     assert "no credentials" in pages.get("/console/users").text
@@ -191,7 +215,13 @@ def test_who_has_no_right_sees_nothing_and_is_told_which(as_mallory: None) -> No
             group = pages.get("/console/group?name=guarded")
             assert group.status_code == 403
             assert "<strong>DESCRIBE</strong> on <strong>GROUP</strong>" in group.text
-            for path in ("/console/acls", "/console/users", "/console/quotas", "/console/alerts"):
+            for path in (
+                "/console/acls",
+                "/console/users",
+                "/console/quotas",
+                "/console/alerts",
+                "/console/logs",
+            ):
                 assert pages.get(path).status_code == 403, path
             forms = (
                 (f"{topic}/delete", {"confirm": "guarded"}),
@@ -201,6 +231,11 @@ def test_who_has_no_right_sees_nothing_and_is_told_which(as_mallory: None) -> No
                 ("/console/create-topic", {"name": "new"}),
                 ("/console/group/delete", {"name": "guarded"}),
                 ("/console/group/reset", {"name": "guarded", "at": "0 0 guarded"}),
+                ("/console/acls/add", ACL),
+                ("/console/acls/remove", ACL),
+                ("/console/users/add", {**USER, "password": "x", "again": "x"}),
+                ("/console/users/remove", USER),
+                ("/console/quotas/change", {"user-is": "default", "producer_byte_rate": "1"}),
             )
             for path, fields in forms:
                 answer = pages.post(path, data=fields, headers=OWN)

@@ -1,6 +1,7 @@
 """Who may do what (ACLs), who there is (SCRAM users), and how much each may use (quotas)."""
 
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.http.console.asked import Asked, Pages
@@ -47,17 +48,22 @@ async def acls(asked: Asked) -> Any:
 
 
 async def users(asked: Asked) -> Any:
+    text = asked.query("q").lower()
+    rows = [row for row in await credentials(asked) if text in row[0].lower()]
+    return asked.page("users.html", part=part_of(asked, rows), text=asked.query("q"))
+
+
+async def credentials(asked: Asked) -> list[tuple[str, str, int]]:
+    """User, mechanism and iterations of each."""
     answer = await asked.kafka.ask(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, {"users": None})
     with asked.needs("DESCRIBE", "CLUSTER", CLUSTER_NAME):
         check(answer.error_code, "users", answer.error_message)
-    text = asked.query("q").lower()
-    rows = sorted(
+    return sorted(
         (one.user, scram.BY_TYPE[info.mechanism].name, info.iterations)
         for one in answer.results
         for info in one.credential_infos
-        if info.mechanism in scram.BY_TYPE and text in one.user.lower()
+        if info.mechanism in scram.BY_TYPE
     )
-    return asked.page("users.html", part=part_of(asked, rows), text=asked.query("q"))
 
 
 async def quotas(asked: Asked) -> Any:
@@ -71,11 +77,22 @@ async def quotas(asked: Asked) -> Any:
             ", ".join(f"{one.entity_type} {_name(one)}" for one in entry.entity),
             value.key,
             value.value,
+            urlencode(_chosen(entry.entity)),
         )
         for entry in answer.entries or ()
         for value in entry.values
     )
     return asked.page("quotas.html", part=part_of(asked, rows))
+
+
+def _chosen(entity: Any) -> dict[str, str]:
+    """As the form of changes asks for it."""
+    found = {}
+    for one in entity:
+        found[f"{one.entity_type}-is"] = "default" if one.entity_name is None else "name"
+        if one.entity_name is not None:
+            found[one.entity_type] = one.entity_name
+    return found
 
 
 def _name(entity: Any) -> str:

@@ -7,6 +7,7 @@ const PAGES = {
   s: "/console/schemas",
   a: "/console/acls",
   w: "/console/alerts",
+  l: "/console/logs",
 };
 
 export function keys() {
