@@ -1,6 +1,6 @@
 """The three nodes of docker/compose.yaml under load, while their containers have bad days.
 
-    python -m container_tests.chaos [--rounds 1] [--per-second 2000]
+    python -m container_tests.chaos [--rounds 1] [--per-second 2000] [--from IMAGE]
 
 A stock producer on the host writes with acks=all the whole time. Each kind of trouble hits the
 leader of a partition, lasts some seconds and is undone; what was the longest time without an
@@ -28,7 +28,8 @@ _LASTS_S: Final = 20.0
 
 
 class Cluster:
-    def __init__(self, image: str, memory: str = "256m") -> None:
+    def __init__(self, image: str, upgrade: str, memory: str = "256m") -> None:
+        self._upgrade = upgrade
         ports = free_ports(3)
         self.servers = ",".join(f"127.0.0.1:{port}" for port in ports)
         told = {f"KAFKAPY_PORT_{number}": str(port) for number, port in enumerate(ports, 1)}
@@ -85,12 +86,10 @@ class Cluster:
         return lambda: None
 
     def upgraded(self, node: int) -> Callable[[], object]:
-        """Each node in turn is made anew from another image, on the volume that it had."""
-        other = "kafkapy-upgraded"
-        docker("tag", inspect(self.container(node))["Image"], other)
+        """Each node in turn is made anew from another image, on its volume."""
         for one in (1, 2, 3):
-            self.compose("up", "--detach", "--wait", "--no-build", "--no-deps",
-                         "--force-recreate", f"kafka-{one}", KAFKAPY_IMAGE=other)  # fmt: skip
+            how = ("--detach", "--wait", "--no-build", "--no-deps", "--force-recreate")
+            self.compose("up", *how, f"kafka-{one}", KAFKAPY_IMAGE=self._upgrade)
             self.wait_until_whole()
         return lambda: None
 
@@ -154,12 +153,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--per-second", type=int, default=2000)
+    parser.add_argument(
+        "--from", dest="older", metavar="IMAGE", help="start with it, and upgrade to these sources"
+    )
     parser.add_argument("--only", action="append", choices=list(TROUBLE))
     options = parser.parse_args()
     if (reason := why_not()) is not None:
         print(f"LEFT OUT: {reason}")
         return 1
-    cluster = Cluster(build_image())
+    image = build_image()
+    cluster = Cluster(options.older or image, image)
     try:
         return _run(cluster, options.only or list(TROUBLE), options.rounds, options.per_second)
     finally:

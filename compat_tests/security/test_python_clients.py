@@ -10,6 +10,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.abc import AbstractTokenProvider as AsyncTokenProvider
 from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import KafkaError as AsyncKafkaError
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError
 from kafka.net.sasl.oauth import AbstractTokenProvider
@@ -160,29 +161,45 @@ def test_aiokafka_sends_and_receives(secured: Secured, topic: str, way: Way) -> 
     assert asyncio.run(there_and_back()) == SENT
 
 
-def refused_to_aiokafka(given: dict[str, Any]) -> None:
-    async def log_in() -> None:
-        producer = AIOKafkaProducer(**given)
+def refused_to_aiokafka(given: dict[str, Any], topic: str) -> None:
+    """It takes the refusal of a token for its end, and goes on: Apache Kafka answers each request
+    that it may not, kafkapy hangs up. Nothing gets in either way."""
+
+    async def write() -> None:
+        producer = AIOKafkaProducer(**given, request_timeout_ms=3000)
         try:
             await producer.start()
+            async with asyncio.timeout(10):
+                await producer.send_and_wait(topic, b"not let in")
         finally:
             await producer.stop()
             await asyncio.sleep(0)  # what it has closed is let go by the loop's next turn
 
-    with pytest.raises(KafkaConnectionError):
-        asyncio.run(log_in())
+    with pytest.raises((AsyncKafkaError, TimeoutError)):
+        asyncio.run(write())
 
 
 @pytest.mark.client("aiokafka")
 @covers("login-refused", "sasl-oauthbearer")
 @pytest.mark.parametrize("client", [FORGER, STRANGER])
-def test_aiokafka_with_a_token_that_is_not_good_is_refused(secured: Secured, client: str) -> None:
-    refused_to_aiokafka(for_aiokafka(secured, Way("OAUTH_SSL", OAUTHBEARER), client))
+def test_aiokafka_with_a_token_that_is_not_good_is_refused(
+    secured: Secured, topic: str, client: str
+) -> None:
+    refused_to_aiokafka(for_aiokafka(secured, Way("OAUTH_SSL", OAUTHBEARER), client), topic)
 
 
 @pytest.mark.client("aiokafka")
 @covers("login-refused")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_aiokafka_with_another_password_is_refused(secured: Secured, mechanism: str) -> None:
-    way = Way("SASL_SSL", mechanism)
-    refused_to_aiokafka(settings(secured, way) | {"sasl_plain_password": "wrong"})
+    async def log_in() -> None:
+        given = settings(secured, Way("SASL_SSL", mechanism)) | {"sasl_plain_password": "wrong"}
+        producer = AIOKafkaProducer(**given)
+        try:
+            await producer.start()
+        finally:
+            await producer.stop()
+            await asyncio.sleep(0)  # as above
+
+    with pytest.raises(KafkaConnectionError):
+        asyncio.run(log_in())

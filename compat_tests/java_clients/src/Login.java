@@ -3,7 +3,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Properties;
-import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -25,11 +24,10 @@ final class Login {
         try {
             write(given, arguments[1]);
             read(given, arguments[1]);
-        } catch (ExecutionException failed) {
-            System.out.println(failed.getCause());
-            System.exit(1);
         } catch (Exception failed) {
-            System.out.println(failed);
+            for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
+                System.out.println(cause);
+            }
             System.exit(1);
         }
     }
