@@ -17,6 +17,7 @@ from kafkapy.broker.config.keys.topic import TopicKeys
 from kafkapy.broker.config.refusals import refuse_unbuilt
 from kafkapy.broker.config.resolve import inherited
 from kafkapy.broker.config.values import ConfigError, parse
+from kafkapy.broker.relays.settings import problem_of
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.config import LogConfig
 
@@ -93,6 +94,9 @@ def check_topic(values: Mapping[str, str], broker: BrokerConfig, before: Mapping
         refuse_unbuilt(broker, TopicKeys, new)
     except ConfigError as unbuilt:
         raise Refused(ErrorCode.INVALID_CONFIG, str(unbuilt)) from None
+    problem = problem_of(values, lambda name: topic_value(name, values, broker))
+    if problem is not None:
+        raise Refused(ErrorCode.INVALID_CONFIG, problem)
     topic = make_log_config(values, broker)
     if topic.min_compaction_lag_ms > topic.max_compaction_lag_ms:
         raise Refused(

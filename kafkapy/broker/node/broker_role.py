@@ -12,6 +12,7 @@ won the quorum.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
 from kafkapy.broker.config.topic_config import TopicConfigs
@@ -33,6 +34,7 @@ from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.peers.broker_connections import BrokerConnections, OtherBrokers
 from kafkapy.broker.produce.schema_ids import SCHEMA_KEYS, SchemaIds
+from kafkapy.broker.relays.wiring import RelayWiring
 from kafkapy.broker.replication.assignments import DirectoryAssignments
 from kafkapy.broker.replication.replication import Replication
 from kafkapy.broker.replication.serving import ReplicaSessions
@@ -54,6 +56,9 @@ from kafkapy.log.config import LogConfig
 from kafkapy.log.directories.all_logs import AllLogs
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.txn.producer_ids import BlockProducerIds
+
+if TYPE_CHECKING:
+    from kafkapy.broker.node.node import Node
 
 # Begins to hang up on clients; what is given to it goes on once they are gone.
 HangUp = Callable[[Callback], None]
@@ -174,10 +179,24 @@ class BrokerRole(Role):
             topic_configs=self.topic_configs,
             journal=self.journal,
         )
+        self.relays = RelayWiring(
+            node=cast("Node", base),
+            clock=self.clock,
+            journal=self.journal,
+            other_nodes=self._other_brokers,
+            turn=turn,
+            listener=self.config.listening.inter_broker_name,
+            image=lambda: self.image,
+            topic_configs=self.topic_configs,
+            partitions=self.partitions,
+            create_topic=self.auto_create_topic,
+            disk_failed=self.directory_failed,
+        )
         self.partitions.on_leadership += [
             self._groups.leadership_changed,
             self.shares.leadership_changed,
             self._transactions.leadership_changed,
+            self.relays.leadership_changed,
         ]
         self.awaited_topics = AwaitedTopics(lambda: self.image, self.when_serving)
         self._awaited: dict[UUID, list[Callback]] = {}
@@ -243,6 +262,7 @@ class BrokerRole(Role):
         """Everything here is what the metadata says."""
         self._transactions.start()
         self.shares.start()
+        self.relays.start()
         self.logs.start()
         self._replication.start()
         self.lifecycle.ready(lambda: self.partitions.when_followed(then))
@@ -257,6 +277,7 @@ class BrokerRole(Role):
         )
 
     def _handed_over(self, then: Callback) -> None:
+        self.relays.close()
         self._transactions.close()
         self.shares.close()
         self._groups.close()
@@ -308,6 +329,7 @@ class BrokerRole(Role):
                         self.partitions.reconfigure(name)
                 self._groups.follow(image, delta)
                 self.shares.follow(image, delta)
+                self.relays.follow(delta)
                 self.partitions.follow(delta)
                 self._replication.brokers_changed(delta.brokers)
             self.awaited_topics.look()

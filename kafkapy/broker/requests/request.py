@@ -98,6 +98,8 @@ class Peer:
     is_by_token: bool = False
     # Another node tells of it, which has asked its client for whatever is asked at the door.
     is_handed_on: bool = False
+    # It is this node that asks itself, which may.
+    is_this_node: bool = False
     on_close: list[Callable[[], None]] = field(default_factory=list)
     # The Produce frames that this connection repeats, once there are any.
     frames: "FrameCache | None" = None

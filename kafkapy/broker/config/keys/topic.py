@@ -1,5 +1,6 @@
 """Settings of a topic (ConfigResource TOPIC), each with the broker key that is its default."""
 
+from kafkapy.broker.config.keys.relays import RelayKeys
 from kafkapy.broker.config.keys.schemas import SchemaKeys
 from kafkapy.broker.config.make import boolean, float64, int32, int64, string, strings
 from kafkapy.broker.config.shared_values import MAX_LONG, NO_RESERVING, NO_TIERS
@@ -13,7 +14,7 @@ from kafkapy.broker.config.validators import (
 )
 
 
-class TopicKeys(SchemaKeys):
+class TopicKeys(SchemaKeys, RelayKeys):
     cleanup_policy = strings(
         ("delete",),
         "What happens to old records: delete, compact, both, or with an empty list nothing.",

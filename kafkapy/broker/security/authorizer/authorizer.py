@@ -34,6 +34,7 @@ MOST_DECISIONS: Final = 100_000
 _ANY_RESOURCE: Final = "hardcode"
 
 SUPER_USER: Final = "super user"
+THIS_NODE: Final = "this node"
 NO_ACL: Final = "no ACL for this resource"
 NO_MATCH: Final = "no ACL matches"
 
@@ -125,6 +126,8 @@ class Authorizer:
         """Whether, and by which rule."""
         if peer.principal in self._super_users:
             return True, SUPER_USER
+        if peer.is_this_node:
+            return True, THIS_NODE
         allowing: Entry | None = None
         is_spoken_of = False
         for entry in self._index.about(resource_type, name):

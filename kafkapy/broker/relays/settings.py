@@ -1,0 +1,34 @@
+"""From a topic's settings to its relay's rule."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kafkapy.broker.config.keys.relays import RelayKeys, span_ms
+from kafkapy.relays.rule import Rule, why_not
+
+RELAY_TO: Final = "kafkapy.relay.to"
+RELAY_KEYS: Final = frozenset(RelayKeys.table)
+
+
+def rule_of(overrides: Mapping[str, str], value: Callable[[str], Any]) -> Rule | None:
+    """`value(name)`: the setting in force. None: its records stay where they are."""
+    if not overrides.get(RELAY_TO):
+        return None
+    spans = (span_ms(one) for one in value("kafkapy.relay.retry.delays"))
+    return Rule(
+        target=value(RELAY_TO),
+        delay_ms=value("kafkapy.relay.delay.ms"),
+        retry_delays_ms=tuple(one for one in spans if one is not None),
+        dead_letters=value("kafkapy.relay.dead.letter.topic"),
+    )
+
+
+def problem_of(overrides: Mapping[str, str], value: Callable[[str], Any]) -> str | None:
+    """Why a topic cannot have these settings."""
+    rule = rule_of(overrides, value)
+    if rule is None:
+        alone = sorted(RELAY_KEYS.intersection(overrides) - {RELAY_TO})
+        return f"{alone[0]} means nothing without {RELAY_TO}" if alone else None
+    if "compact" in value("cleanup.policy"):
+        return "a topic with a relay cannot be compacted: what waits would be taken away"
+    return why_not(rule, "")
