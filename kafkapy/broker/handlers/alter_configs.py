@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from kafkapy.broker.config.alter import check_legacy, duplicates
 from kafkapy.broker.controller.ask import verdict
+from kafkapy.broker.relays.permission import require_for_relay
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import require_for_configs
 from kafkapy.core.errors import Refused
@@ -39,6 +40,7 @@ def handle(node: "Needs", call: "Call[AlterConfigsRequest]") -> Answer:
         try:
             check_legacy(node.config, resource, pairs, brokers)
             require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
+            require_for_relay(node, call, resource[1], pairs)
         except Refused as refused:
             verdicts[resource] = refused
         else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.quotas.mutations import EXCEEDED, Mutations
+from kafkapy.broker.relays.permission import require_for_relay
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.requests.translations import millis
 from kafkapy.broker.security.authorizer.asking import allows, would_allow
@@ -61,6 +62,11 @@ def handle(node: "Needs", call: "Call[CreateTopicsRequest]") -> Answer:
             if name not in refused
             and not allows(node, call, Operation.CREATE, ResourceType.TOPIC, name)
         }
+    for topic in body.topics:
+        try:
+            require_for_relay(node, call, topic.name, _settings(topic))
+        except Refused as denied:
+            refused.setdefault(topic.name, denied)
     mutations = Mutations(node, call, strict_since=STRICT_ABOUT_QUOTAS)
     if not body.validate_only:
         refused |= {
@@ -135,8 +141,12 @@ def _new_topic(asked: "CreatableTopic") -> NewTopic:
         assignments=tuple(
             (one.partition_index, tuple(one.broker_ids)) for one in asked.assignments
         ),
-        configs=tuple((one.name, one.value) for one in asked.configs),
+        configs=_settings(asked),
     )
+
+
+def _settings(asked: "CreatableTopic") -> tuple[tuple[str, str | None], ...]:
+    return tuple((one.name, one.value) for one in asked.configs)
 
 
 def _result(name: str, result: TopicCreated | Refused) -> Fields:

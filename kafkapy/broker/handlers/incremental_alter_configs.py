@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.config.alter import check_incremental, duplicates
 from kafkapy.broker.config.resources import Resource
 from kafkapy.broker.controller.ask import verdict
+from kafkapy.broker.relays.permission import require_for_relay
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import require_for_configs
 from kafkapy.core.errors import Refused
@@ -48,6 +49,8 @@ def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answe
                 require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
             check_incremental(node.config, resource, alterations, brokers)
             require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
+            told = [(one.name, one.value) for one in alterations]
+            require_for_relay(node, call, resource[1], told)
         except Refused as refused:
             verdicts[resource] = refused
         else:

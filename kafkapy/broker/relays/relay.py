@@ -11,7 +11,6 @@ transaction, the same one is tried again; if they are as after it, it was commit
 else was here meanwhile, and what is in memory is forgotten.
 """
 
-from collections.abc import Sequence
 from typing import Final, Protocol
 
 from kafkapy.broker.partitions.partition import Partition
@@ -26,15 +25,12 @@ from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.protocol.batch import Codec
 from kafkapy.protocol.records import Record
 from kafkapy.relays.progress import (
-    NOTHING,
-    due_of,
-    entry_of,
     from_text,
     offset_of,
     start_at,
 )
-from kafkapy.relays.rule import AT_ONCE, Rule, Sent, due_ms, is_cancel, sent
-from kafkapy.relays.waiting import Waiting
+from kafkapy.relays.rule import Rule, Sent
+from kafkapy.relays.schedule import Schedule
 
 # One transaction's.
 MOST_RECORDS: Final = 500
@@ -83,16 +79,6 @@ class Surroundings(Protocol):
     def disk_failed(self, failed: DiskFailed) -> None: ...
 
 
-class _Pass:
-    """Over what waits: collects the next ones behind what is known."""
-
-    def __init__(self, position: int, after: int, most: int) -> None:
-        self.position = position
-        self.after = after
-        self.found = Waiting(most, after)
-        self.lowest: int | None = None
-
-
 class Relay:
     """`start` once; `stop` at any time, for good."""
 
@@ -113,9 +99,7 @@ class Relay:
         self._job = Job(node.clock, self._steps())
         self._committed: str | None = None
         self._plan: Plan | None = None
-        self._progress = start_at(0)
-        self._waiting = Waiting(0)
-        self._pass: _Pass | None = None
+        self._schedule = Schedule(rule, start_at(0), 0)
         self._is_loaded = False
         self._codec = Codec.NONE  # that of the records here is good enough for the target
         self._recent = Recent()
@@ -125,7 +109,7 @@ class Relay:
     @property
     def waits(self) -> int:
         """How many entries are in memory."""
-        return len(self._waiting)
+        return len(self._schedule)
 
     def start(self) -> None:
         self.partition.watchers[self] = 0
@@ -183,7 +167,7 @@ class Relay:
 
     def _forget(self) -> None:
         """What is in memory says nothing any more."""
-        self._committed = self._plan = self._pass = None
+        self._committed = self._plan = None
         self._is_loaded = False
 
     def _load(self, committed: str) -> None:
@@ -191,12 +175,9 @@ class Relay:
         progress = from_text(committed) if committed else start_at(start)
         if progress is None:
             raise NotNow("another version of kafkapy wrote how far it is")
-        if progress.scanned < start:
-            progress = progress.scan_to(start)
-        self._progress = progress._replace(lowest=max(progress.lowest, start))
-        self._waiting = Waiting(self._node.most_waiting())
-        # Everything that waits is beyond what is known: a pass begins.
-        self._waiting.horizon = NOTHING
+        progress = progress.scan_to(max(progress.scanned, start))
+        progress = progress._replace(lowest=max(progress.lowest, start))
+        self._schedule = Schedule(self.rule, progress, self._node.most_waiting())
         self._told_at = self._clock.now()
         self._is_loaded = True
 
@@ -232,16 +213,17 @@ class Relay:
     def _rest(self) -> Steps:
         """Until there is more, something is due, or it is time to write down how far it is."""
         log = self.partition.log
-        if self._pass is not None or self._progress.scanned < log.last_stable_offset:
+        schedule = self._schedule
+        if schedule.is_passing or schedule.progress.scanned < log.last_stable_offset:
             yield _LOOK_COST_US
             return
         now = self._clock.now()
         until = later(self._told_at, _TELL_AGAIN_MS)
         if self._is_ahead:
             until = later(self._told_at, _TELL_MS)
-        first = self._waiting.first()
-        if first is not None:
-            nap_ms = max(due_of(first) - self._clock.wall(), 1)
+        due = schedule.next_due()
+        if due is not None:
+            nap_ms = max(due - self._clock.wall(), 1)
             until = min(until, later(now, min(nap_ms, _LONGEST_NAP_MS)))
         timer = self._clock.call_at(max(until, later(now, 1)), self._job.resume)
         try:
@@ -251,7 +233,7 @@ class Relay:
 
     @property
     def _is_ahead(self) -> bool:
-        return self._progress.to_text() != self._committed
+        return self._schedule.progress.to_text() != self._committed
 
     # --- what leaves next ---
 
@@ -260,147 +242,74 @@ class Relay:
         parcel = _Parcel()
         yield from self._scan(parcel)
         yield from self._pass_over()
-        entries = self._take_due(parcel)
-        yield from self._find(entries, parcel)
+        yield from self._due(parcel)
         since = self._clock.now() - self._told_at
         is_time = since >= (_TELL_MS if self._is_ahead else _TELL_AGAIN_MS)
-        if parcel.sends or (is_time and self._progress.scanned):
-            self._settle_lowest()
-            progress = self._progress
+        if parcel.sends or (is_time and self._schedule.progress.scanned):
+            self._schedule.settle()
+            progress = self._schedule.progress
             self._plan = Plan(tuple(parcel.sends), self._codec, progress.lowest, progress.to_text())
 
     def _scan(self, parcel: "_Parcel") -> Steps:
-        log = self.partition.log
+        log, schedule = self.partition.log, self._schedule
         looked_at = 0
         while (
-            self._progress.scanned < log.last_stable_offset
+            schedule.progress.scanned < log.last_stable_offset
             and not parcel.is_full
             and looked_at < _MOST_SCANNED
         ):
-            stretch = read_committed(log, self._progress.scanned, _READ_BYTES)
+            stretch = read_committed(log, schedule.progress.scanned, _READ_BYTES)
             self._codec = stretch.codec
+            wall = self._clock.wall()
             for record in stretch.records:
-                self._look_at(record, parcel)
+                parcel.add(schedule.look_at(record, wall))
                 looked_at += 1
                 if not looked_at % _LOOKED_AT:
                     yield _LOOKED_AT * _LOOK_COST_US
                 if parcel.is_full:
-                    self._progress = self._progress.scan_to(record.offset + 1)
+                    schedule.looked_to(record.offset + 1)
                     return
-            self._progress = self._progress.scan_to(stretch.next_offset)
+            schedule.looked_to(stretch.next_offset)
             yield _LOOK_COST_US
 
-    def _look_at(self, record: Record, parcel: "_Parcel") -> None:
-        rule = self.rule
-        if rule.where is not None and not rule.where(record):
-            return
-        if is_cancel(record):
-            if record.key is not None:
-                self._waiting.cancel(record.key)
-            return
-        due = due_ms(rule, record)
-        if due == AT_ONCE:
-            parcel.add(sent(rule, record, due))
-            return
-        entry = entry_of(due, record.offset)
-        if entry <= self._progress.frontier:
-            # Others that were due later have left before it came.
-            if due > self._clock.wall():  # only where the clock was set back
-                self._progress = self._progress.scan_to(record.offset).begin_section()
-            if entry <= self._progress.frontier:
-                parcel.add(sent(rule, record, due))
+    def _pass_over(self) -> Steps:
+        """Some more of a pass, if one is needed."""
+        log, schedule = self.partition.log, self._schedule
+        looked_at = 0
+        while looked_at < _MOST_SCANNED:
+            position = schedule.pass_from(log.log_start_offset, self._node.most_waiting())
+            if position is None:
                 return
-        self._waiting.add(entry, record.key)
+            next_offset = position
+            if position < schedule.progress.scanned:
+                stretch = read_committed(log, position, _READ_BYTES)
+                self._codec, next_offset = stretch.codec, stretch.next_offset
+                for record in stretch.records:
+                    schedule.look_again(record)
+                    looked_at += 1
+                    if not looked_at % _LOOKED_AT:
+                        yield _LOOKED_AT * _LOOK_COST_US
+            if schedule.passed_to(next_offset):
+                return
+            yield _LOOK_COST_US
 
-    def _take_due(self, parcel: "_Parcel") -> list[int]:
-        entries: list[int] = []
-        waiting, wall = self._waiting, self._clock.wall()
-        while len(parcel.sends) + len(entries) < MOST_RECORDS:
-            first = waiting.first()
-            if first is None or due_of(first) > wall:
-                break
-            entries.append(waiting.pop())
-        return entries
-
-    def _find(self, entries: Sequence[int], parcel: "_Parcel") -> Steps:
-        """Their records, read in the order of the log, sent in that of their entries."""
-        log = self.partition.log
+    def _due(self, parcel: "_Parcel") -> Steps:
+        """What is due, read in the order of the log, sent in that of their entries."""
+        schedule, log = self._schedule, self.partition.log
+        entries = schedule.take_due(self._clock.wall(), MOST_RECORDS - len(parcel.sends))
         found: dict[int, Record | None] = {}
         decoded = 0
         for entry in sorted(entries, key=offset_of):
-            record, count = self._recent.find(log, offset_of(entry))
-            found[entry] = record
+            found[entry], count = self._recent.find(log, offset_of(entry))
             decoded += count + 1
             if decoded >= _LOOKED_AT:
                 yield decoded * _LOOK_COST_US
                 decoded = 0
         for position, entry in enumerate(entries):
             if parcel.is_full:
-                # Large ones: what is left waits for the next transaction.
-                self._waiting.put_back(entries[position:])
+                schedule.give_back(entries[position:])
                 return
-            record = found[entry]
-            self._progress = self._progress.left(entry)
-            if record is not None:
-                self._waiting.gone(entry, record.key)
-                parcel.add(sent(self.rule, record, due_of(entry)))
-
-    # --- what waits ---
-
-    def _pass_over(self) -> Steps:
-        """Some more of a pass, if one is needed; all of it while nothing else is known."""
-        if self._pass is None:
-            if not self._waiting.needs_pass:
-                return
-            horizon = self._waiting.horizon
-            assert horizon is not None, "only what is beyond a horizon needs a pass"
-            self._pass = _Pass(self._progress.lowest, horizon, self._node.most_waiting())
-        under_way, log = self._pass, self.partition.log
-        under_way.position = max(under_way.position, log.log_start_offset)
-        looked_at = 0
-        while under_way.position < self._progress.scanned and looked_at < _MOST_SCANNED:
-            scanned = self._progress.scanned
-            stretch = read_committed(log, under_way.position, _READ_BYTES)
-            self._codec = stretch.codec
-            for record in stretch.records:
-                if record.offset >= scanned:
-                    break
-                self._look_again(record, under_way)
-                looked_at += 1
-                if not looked_at % _LOOKED_AT:
-                    yield _LOOKED_AT * _LOOK_COST_US
-            under_way.position = min(stretch.next_offset, scanned)
-            yield _LOOK_COST_US
-        if under_way.position < self._progress.scanned:
-            return
-        self._pass = None
-        if under_way.after == self._waiting.horizon:
-            self._waiting.join(under_way.found)
-            lowest = under_way.lowest
-            self._progress = self._progress._replace(
-                lowest=self._progress.scanned if lowest is None else lowest
-            )
-
-    def _look_again(self, record: Record, under_way: _Pass) -> None:
-        rule = self.rule
-        if rule.where is not None and not rule.where(record):
-            return
-        if is_cancel(record):
-            if record.key is not None:
-                under_way.found.cancel(record.key)
-            return
-        due = due_ms(rule, record)
-        if self._progress.is_over(due, record.offset):
-            return
-        if under_way.lowest is None:
-            under_way.lowest = record.offset
-        under_way.found.add(entry_of(due, record.offset), record.key)
-
-    def _settle_lowest(self) -> None:
-        """The committed offset: nothing before it waits."""
-        waiting, progress = self._waiting, self._progress
-        if self._pass is None and waiting.horizon is None and not len(waiting):
-            self._progress = progress._replace(lowest=progress.scanned)
+            parcel.add(schedule.leaves(entry, found[entry]))
 
 
 class _Parcel:
@@ -414,7 +323,7 @@ class _Parcel:
     def is_full(self) -> bool:
         return len(self.sends) >= MOST_RECORDS or self.size >= MOST_BYTES
 
-    def add(self, one: Sent) -> None:
-        self.sends.append(one)
-        record = one.record
-        self.size += len(record.key or b"") + len(record.value or b"")
+    def add(self, one: Sent | None) -> None:
+        if one is not None:
+            self.sends.append(one)
+            self.size += len(one.record.key or b"") + len(one.record.value or b"")

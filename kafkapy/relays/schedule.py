@@ -1,0 +1,155 @@
+"""What one relay does with the records of its log: which leave now, which wait, which are over.
+
+    look_at(record)  --> leaves at once | waits | dropped          in the order of the log
+    take_due(wall)   --> entries, in the order in which they leave
+    leaves(entry)    --> what is sent for it
+    a pass           --> what waits and was forgotten, from the log again (waiting.py)
+
+`progress` says at any time what of that has left, so it is committed with what leaves, and a
+schedule that begins with it goes on from there: nothing else has to be kept.
+"""
+
+from collections.abc import Sequence
+
+from kafkapy.protocol.records import Record
+from kafkapy.relays.progress import NOTHING, Progress, due_of, entry_of
+from kafkapy.relays.rule import AT_ONCE, Rule, Sent, due_ms, is_cancel, sent
+from kafkapy.relays.waiting import Waiting
+
+
+class _Pass:
+    """Over what waits: collects the next ones behind `after`."""
+
+    def __init__(self, position: int, after: int, most: int) -> None:
+        self.position = position
+        self.after = after
+        self.found = Waiting(most, after)
+        self.lowest: int | None = None
+
+
+class Schedule:
+    def __init__(self, rule: Rule, progress: Progress, most: int) -> None:
+        """`most`: how many entries are kept."""
+        self.progress = progress
+        self._rule = rule
+        self._waiting = Waiting(most)
+        # Everything that waits is beyond what is known: a pass comes first.
+        self._waiting.horizon = NOTHING
+        self._pass: _Pass | None = None
+
+    def __len__(self) -> int:
+        """How many entries are in memory."""
+        return len(self._waiting)
+
+    # --- new records ---
+
+    def look_at(self, record: Record, wall: int) -> Sent | None:
+        """The next one of the log; what it gives leaves with the next commit."""
+        rule = self._rule
+        if rule.where is not None and not rule.where(record):
+            return None
+        if is_cancel(record):
+            if record.key is not None:
+                self._waiting.cancel(record.key)
+            return None
+        due = due_ms(rule, record)
+        if due == AT_ONCE:
+            return sent(rule, record, due)
+        entry = entry_of(due, record.offset)
+        if entry <= self.progress.frontier:
+            # Others that were due later have left before it came.
+            if due > wall:  # only where the clock was set back
+                self.progress = self.progress.scan_to(record.offset).begin_section()
+            if entry <= self.progress.frontier:
+                return sent(rule, record, due)
+        self._waiting.add(entry, record.key)
+        return None
+
+    def looked_to(self, offset: int) -> None:
+        self.progress = self.progress.scan_to(offset)
+
+    # --- what is due ---
+
+    def next_due(self) -> int | None:
+        """When, by the wall clock, as far as it is known."""
+        first = self._waiting.first()
+        return None if first is None else due_of(first)
+
+    def take_due(self, wall: int, most: int) -> list[int]:
+        """Each is given to `leaves`, in this order, or back."""
+        entries: list[int] = []
+        waiting = self._waiting
+        while len(entries) < most:
+            first = waiting.first()
+            if first is None or due_of(first) > wall:
+                break
+            entries.append(waiting.pop())
+        return entries
+
+    def give_back(self, entries: Sequence[int]) -> None:
+        self._waiting.put_back(entries)
+
+    def leaves(self, entry: int, record: Record | None) -> Sent | None:
+        """`record`: None if the log has it no more."""
+        self.progress = self.progress.left(entry)
+        if record is None:
+            return None
+        self._waiting.gone(entry, record.key)
+        return sent(self._rule, record, due_of(entry))
+
+    # --- what was forgotten ---
+
+    @property
+    def is_passing(self) -> bool:
+        return self._pass is not None
+
+    def pass_from(self, log_start: int, most: int) -> int | None:
+        """From where a pass is to go on, up to where was looked; None: none is needed."""
+        if self._pass is None:
+            if not self._waiting.needs_pass:
+                return None
+            horizon = self._waiting.horizon
+            assert horizon is not None, "only what is beyond a horizon needs a pass"
+            self._pass = _Pass(self.progress.lowest, horizon, most)
+        self._pass.position = max(self._pass.position, log_start)
+        return self._pass.position
+
+    def look_again(self, record: Record) -> None:
+        """One that was looked at before, if it was."""
+        rule, under_way = self._rule, self._pass
+        assert under_way is not None, "nobody passes"
+        if record.offset >= self.progress.scanned:
+            return
+        if rule.where is not None and not rule.where(record):
+            return
+        if is_cancel(record):
+            if record.key is not None:
+                under_way.found.cancel(record.key)
+            return
+        due = due_ms(rule, record)
+        if self.progress.is_over(due, record.offset):
+            return
+        if under_way.lowest is None:
+            under_way.lowest = record.offset
+        under_way.found.add(entry_of(due, record.offset), record.key)
+
+    def passed_to(self, offset: int) -> bool:
+        """Whether that was all."""
+        under_way = self._pass
+        assert under_way is not None, "nobody passes"
+        scanned = self.progress.scanned
+        under_way.position = min(offset, scanned)
+        if under_way.position < scanned:
+            return False
+        self._pass = None
+        # Else so much came before the horizon meanwhile that it has moved: another pass.
+        if under_way.after == self._waiting.horizon:
+            self._waiting.join(under_way.found)
+            lowest = scanned if under_way.lowest is None else under_way.lowest
+            self.progress = self.progress._replace(lowest=lowest)
+        return True
+
+    def settle(self) -> None:
+        """Before it is committed: nothing before `lowest` waits."""
+        if self._pass is None and self._waiting.horizon is None and not len(self._waiting):
+            self.progress = self.progress._replace(lowest=self.progress.scanned)

@@ -1,0 +1,219 @@
+"""Whatever comes, crashes and is set back: each record leaves once, in time, in order."""
+
+from typing import NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafkapy.protocol.records import Record
+from kafkapy.relays.progress import Progress, from_text, offset_of, start_at
+from kafkapy.relays.rule import CANCEL, Rule, due_ms
+from kafkapy.relays.schedule import Schedule
+from tests.relays.records import cancels, due_at, record
+
+RULE = Rule("out")
+
+
+class Append(NamedTuple):
+    """`delay` -1: at once; -2: a cancellation."""
+
+    delay: int
+    key: int
+
+
+class Tick(NamedTuple):
+    ms: int
+
+
+class Step(NamedTuple):
+    looked_at: int
+    taken: int
+    passed: int
+    is_lost: bool
+
+
+ACTIONS = st.lists(
+    st.one_of(
+        st.builds(Append, st.integers(-2, 40), st.integers(0, 3)),
+        st.builds(Tick, st.integers(-30, 30)),
+        st.builds(
+            Step,
+            st.integers(0, 6),
+            st.integers(0, 4),
+            st.integers(0, 8),
+            st.sampled_from([0, 0, 1]),
+        ),
+    ),
+    min_size=40,
+    max_size=150,
+)
+
+
+class World:
+    """A log, a wall clock that may be set, and what is committed: `text` and `sent`, as one."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.wall = 1_000
+        self.log: list[Record] = []
+        self.text = start_at(0).to_text()
+        self.sent: list[int] = []
+        self.schedule = Schedule(RULE, start_at(0), most)
+
+    def append(self, action: Append) -> None:
+        offset, key = len(self.log), b"key%d" % action.key
+        if action.delay == -2:
+            self.log.append(cancels(offset, key))
+        elif action.delay == -1:
+            self.log.append(record(offset, key))
+        else:
+            self.log.append(due_at(offset, self.wall + action.delay, key))
+
+    def step(self, action: Step) -> None:
+        schedule, leaving = self.schedule, []
+        for one in self.log[schedule.progress.scanned :][: action.looked_at]:
+            if schedule.look_at(one, self.wall) is not None:
+                leaving.append(one.offset)
+            schedule.looked_to(one.offset + 1)
+        position = schedule.pass_from(0, self.most)
+        if position is not None:
+            again = self.log[position:][: action.passed]
+            for one in again:
+                schedule.look_again(one)
+            schedule.passed_to(position + len(again))
+        entries = schedule.take_due(self.wall, action.taken)
+        kept, back = entries[: action.taken // 2 + 1], entries[action.taken // 2 + 1 :]
+        schedule.give_back(back)
+        assert kept == sorted(kept)
+        for entry in kept:
+            self.check_that_it_is_next(entry, leaving)
+            assert schedule.leaves(entry, self.log[offset_of(entry)]) is not None
+            leaving.append(offset_of(entry))
+        schedule.settle()
+        if action.is_lost:
+            self.begin_again()
+            return
+        for offset in leaving:
+            due = due_ms(RULE, self.log[offset])
+            assert due <= self.wall, (offset, "is early")
+        self.sent += leaving
+        self.text = schedule.progress.to_text()
+        self.check_what_is_committed()
+
+    def begin_again(self) -> None:
+        """Another leader, or the same one: it knows what is committed and the log."""
+        progress = from_text(self.text)
+        assert progress is not None
+        self.schedule = Schedule(RULE, progress, self.most)
+
+    def check_that_it_is_next(self, entry: int, leaving: list[int]) -> None:
+        scanned = self.schedule.progress.scanned
+        for one in self.log[:scanned]:
+            waits = one.offset not in self.sent and one.offset not in leaving
+            if waits and not self.is_cancelled(one.offset, scanned):
+                assert (due_ms(RULE, one), one.offset) >= (
+                    due_ms(RULE, self.log[offset_of(entry)]),
+                    offset_of(entry),
+                )
+
+    def check_what_is_committed(self) -> None:
+        progress = from_text(self.text)
+        assert isinstance(progress, Progress)
+        for one in self.log[: progress.lowest]:
+            assert one.offset in self.sent or self.is_cancelled(one.offset, progress.scanned)
+
+    def is_cancelled(self, offset: int, scanned: int) -> bool:
+        """As far as somebody looked; a cancellation is nothing that leaves either."""
+        one = self.log[offset]
+        return is_cancel(one) or any(
+            is_cancel(later) and later.key == one.key for later in self.log[offset + 1 : scanned]
+        )
+
+
+def is_cancel(one: Record) -> bool:
+    return any(name == CANCEL for name, _ in one.headers)
+
+
+@settings(max_examples=150, deadline=None)
+@given(actions=ACTIONS, most=st.integers(1, 5))
+def test_each_record_leaves_once_in_time_and_in_order(
+    actions: list[Append | Tick | Step], most: int
+) -> None:
+    world = World(most)
+    for action in actions:
+        match action:
+            case Append():
+                world.append(action)
+            case Tick(ms):
+                world.wall += ms
+            case Step():
+                world.step(action)
+    world.wall += 10_000
+    for _ in range(3 * len(world.log) + 10):
+        world.step(Step(10, 10, 100, False))
+    assert len(set(world.sent)) == len(world.sent), "nothing twice"
+    missing = {one.offset for one in world.log}.difference(world.sent)
+    for offset in missing:
+        assert world.is_cancelled(offset, len(world.log)), (offset, "is lost")
+    assert not any(is_cancel(world.log[offset]) for offset in world.sent)
+    assert world.schedule.progress.lowest == len(world.log)
+    assert len(world.schedule) == 0
+
+
+def test_what_is_cancelled_in_time_never_leaves() -> None:
+    schedule = Schedule(RULE, start_at(0), 10)
+    assert schedule.pass_from(0, 10) == 0
+    assert schedule.passed_to(0)
+    for one in (due_at(0, 500, b"a"), due_at(1, 600, b"b"), cancels(2, b"a")):
+        assert schedule.look_at(one, 100) is None
+        schedule.looked_to(one.offset + 1)
+    assert [offset_of(one) for one in schedule.take_due(10_000, 10)] == [1]
+
+
+def test_a_million_that_wait_take_no_more_memory_than_a_few() -> None:
+    """By the count of what is kept; docs/RELAYS.md has the megabytes."""
+    schedule = Schedule(RULE, start_at(0), 100)
+    assert schedule.pass_from(0, 100) == 0
+    assert schedule.passed_to(0)
+    kept = 0
+    for offset in range(5_000):
+        schedule.look_at(due_at(offset, 1_000_000 - offset * 7 % 5_000, b"%d" % offset), 100)
+        schedule.looked_to(offset + 1)
+        kept = max(kept, len(schedule))
+    assert 100 <= kept <= 200
+
+
+def test_progress_is_short_and_read_as_it_was_written() -> None:
+    progress = start_at(5).scan_to(9).left(77).begin_section().scan_to(12)
+    assert from_text(progress.to_text()) == progress
+    for _ in range(100):
+        progress = progress.begin_section()
+    assert len(progress.to_text()) < 2_000
+    assert from_text("2 something else") is None
+    assert from_text("1 5") is None
+    assert from_text("") is None
+
+
+def passed(schedule: Schedule, log: list[Record], most: int) -> None:
+    while (position := schedule.pass_from(0, most)) is not None:
+        for one in log[position:]:
+            schedule.look_again(one)
+        schedule.passed_to(len(log))
+
+
+def test_what_was_forgotten_and_then_cancelled_is_not_found_again() -> None:
+    """Two are kept; the third was forgotten when its cancellation came by."""
+    log = [due_at(offset, 100 + offset, b"%d" % offset) for offset in range(8)]
+    log.append(cancels(8, b"6"))
+    schedule = Schedule(RULE, start_at(0), 2)
+    passed(schedule, [], 2)
+    left: list[int] = []
+    for one in log:
+        schedule.look_at(one, 0)
+        schedule.looked_to(one.offset + 1)
+    for _ in log:
+        for entry in schedule.take_due(10_000, 1):
+            schedule.leaves(entry, log[offset_of(entry)])
+            left.append(offset_of(entry))
+        passed(schedule, log, 2)
+    assert left == [0, 1, 2, 3, 4, 5, 7]
