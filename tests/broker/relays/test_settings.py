@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.keys.relays import span_ms
 from kafkapy.broker.config.topic_config import check_topic, topic_value
 from kafkapy.broker.relays.permission import require_for_relay
 from kafkapy.broker.relays.settings import rule_of
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.relays.rule import Rule
+from tests.broker.config.kafka import minimal
 
 TO, DELAY = "kafkapy.relay.to", "kafkapy.relay.delay.ms"
 RETRY, DEAD = "kafkapy.relay.retry.delays", "kafkapy.relay.dead.letter.topic"
-BROKER = BrokerConfig({})
+BROKER = minimal()
 
 
 def rule(settings: dict[str, str]) -> Rule | None:
