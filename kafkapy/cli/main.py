@@ -25,6 +25,10 @@ COMMANDS: Final = {
     "topics": ("topics.topics", "list, describe, create, alter and delete topics"),
     "produce": ("topics.produce", "write lines of standard input to a topic"),
     "consume": ("topics.consume", "print the records of a topic"),
+    "dead-letters": (
+        "topics.dead_letters",
+        "what nobody could do: list, show, replay and drop",
+    ),
     "groups": ("groups.groups", "list, describe, reset and delete consumer groups"),
     "transactions": (
         "transactions.transactions",

@@ -10,7 +10,6 @@
 Everything here is total: a header that says no number counts as not there.
 """
 
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from kafkapy.protocol.records import Headers, NewRecord, Record
@@ -34,13 +33,14 @@ _SPENT: Final = frozenset({DELAY, DELIVER_AT})
 
 
 class Rule(NamedTuple):
-    """A topic's settings (broker/config/keys/relays.py). `where`: which records at all."""
+    """A topic's settings (broker/config/keys/relays.py). `where`: an expression (expressions/),
+    which records at all."""
 
     target: str
     delay_ms: int = 0
     retry_delays_ms: tuple[int, ...] = ()
     dead_letters: str = ""
-    where: Callable[[Record], bool] | None = None
+    where: str = ""
 
     @property
     def targets(self) -> tuple[str, ...]:

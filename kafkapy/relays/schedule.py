@@ -10,11 +10,16 @@ schedule that begins with it goes on from there: nothing else has to be kept.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
+from kafkapy.core.ids import TopicPartition
+from kafkapy.expressions import compile_expression
 from kafkapy.protocol.records import Record
 from kafkapy.relays.progress import NOTHING, Progress, due_of, entry_of
 from kafkapy.relays.rule import AT_ONCE, Rule, Sent, due_ms, is_cancel, sent
 from kafkapy.relays.waiting import Waiting
+
+NOWHERE: Final = TopicPartition("", 0)
 
 
 class _Pass:
@@ -28,10 +33,14 @@ class _Pass:
 
 
 class Schedule:
-    def __init__(self, rule: Rule, progress: Progress, most: int) -> None:
-        """`most`: how many entries are kept."""
+    def __init__(
+        self, rule: Rule, progress: Progress, most: int, source: TopicPartition = NOWHERE
+    ) -> None:
+        """`most`: how many entries are kept. `source`: what the rule's expression sees."""
         self.progress = progress
         self._rule = rule
+        self._source = source
+        self._where = compile_expression(rule.where) if rule.where else None
         self._waiting = Waiting(most)
         # Everything that waits is beyond what is known: a pass comes first.
         self._waiting.horizon = NOTHING
@@ -46,11 +55,11 @@ class Schedule:
     def look_at(self, record: Record, wall: int) -> Sent | None:
         """The next one of the log; what it gives leaves with the next commit."""
         rule = self._rule
-        if rule.where is not None and not rule.where(record):
-            return None
         if is_cancel(record):
             if record.key is not None:
                 self._waiting.cancel(record.key)
+            return None
+        if not self._is_wanted(record):
             return None
         due = due_ms(rule, record)
         if due == AT_ONCE:
@@ -64,6 +73,10 @@ class Schedule:
                 return sent(rule, record, due)
         self._waiting.add(entry, record.key)
         return None
+
+    def _is_wanted(self, record: Record) -> bool:
+        where = self._where
+        return where is None or where.holds(record, self._source.partition, self._source.topic)
 
     def looked_to(self, offset: int) -> None:
         self.progress = self.progress.scan_to(offset)
@@ -120,11 +133,11 @@ class Schedule:
         assert under_way is not None, "nobody passes"
         if record.offset >= self.progress.scanned:
             return
-        if rule.where is not None and not rule.where(record):
-            return
         if is_cancel(record):
             if record.key is not None:
                 under_way.found.cancel(record.key)
+            return
+        if not self._is_wanted(record):
             return
         due = due_ms(rule, record)
         if self.progress.is_over(due, record.offset):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.records import Record
 from kafkapy.relays.progress import Progress, from_text, offset_of, start_at
 from kafkapy.relays.rule import CANCEL, Rule, due_ms
@@ -217,3 +218,13 @@ def test_what_was_forgotten_and_then_cancelled_is_not_found_again() -> None:
             left.append(offset_of(entry))
         passed(schedule, log, 2)
     assert left == [0, 1, 2, 3, 4, 5, 7]
+
+
+def test_an_expression_says_which_records_go_and_cancellations_are_heard_in_any_case() -> None:
+    rule = RULE._replace(where="value = 'v' and partition = 3")
+    schedule = Schedule(rule, start_at(0), 10, TopicPartition("t", 3))
+    passed(schedule, [], 10)
+    log = [record(0, b"a"), record(1, b"a", b"w"), due_at(2, 500, b"a"), cancels(3, b"a")]
+    assert [schedule.look_at(one, 0) is not None for one in log] == [True, False, False, False]
+    schedule.looked_to(4)
+    assert schedule.take_due(10_000, 10) == []

@@ -49,7 +49,7 @@ def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answe
                 require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
             check_incremental(node.config, resource, alterations, brokers)
             require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
-            told = [(one.name, one.value) for one in alterations]
+            told = [(one.key, one.value) for one in alterations]
             require_for_relay(node, call, resource[1], told)
         except Refused as refused:
             verdicts[resource] = refused

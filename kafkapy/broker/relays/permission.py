@@ -1,4 +1,4 @@
-"""Who may have a topic's records relayed: whoever could do it by hand, reading it and writing there.
+"""Who may have a topic's records relayed: who could do it by hand, reading here and writing there.
 
 Relays themselves are not asked for anything: they belong to the node.
 """

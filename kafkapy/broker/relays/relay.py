@@ -177,7 +177,8 @@ class Relay:
             raise NotNow("another version of kafkapy wrote how far it is")
         progress = progress.scan_to(max(progress.scanned, start))
         progress = progress._replace(lowest=max(progress.lowest, start))
-        self._schedule = Schedule(self.rule, progress, self._node.most_waiting())
+        most = self._node.most_waiting()
+        self._schedule = Schedule(self.rule, progress, most, self.partition.topic_partition)
         self._told_at = self._clock.now()
         self._is_loaded = True
 

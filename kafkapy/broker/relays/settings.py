@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kafkapy.broker.config.keys.relays import RelayKeys, span_ms
+from kafkapy.expressions import InvalidExpression, compile_expression
 from kafkapy.relays.rule import Rule, why_not
 
 RELAY_TO: Final = "kafkapy.relay.to"
@@ -20,6 +21,7 @@ def rule_of(overrides: Mapping[str, str], value: Callable[[str], Any]) -> Rule |
         delay_ms=value("kafkapy.relay.delay.ms"),
         retry_delays_ms=tuple(one for one in spans if one is not None),
         dead_letters=value("kafkapy.relay.dead.letter.topic"),
+        where=value("kafkapy.relay.where"),
     )
 
 
@@ -31,4 +33,9 @@ def problem_of(overrides: Mapping[str, str], value: Callable[[str], Any]) -> str
         return f"{alone[0]} means nothing without {RELAY_TO}" if alone else None
     if "compact" in value("cleanup.policy"):
         return "a topic with a relay cannot be compacted: what waits would be taken away"
+    if rule.where:
+        try:
+            compile_expression(rule.where)
+        except InvalidExpression as invalid:
+            return f"kafkapy.relay.where: {invalid}"
     return why_not(rule, "")

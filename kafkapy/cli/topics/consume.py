@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         wanted = options.partition or partitions
         starts = _starts(client, options, wanted)
         ends = client.offsets(options.topic, dict.fromkeys(wanted, -1))
-        for index, record in _consumed(client, options, starts, None if options.follow else ends):
+        for index, record in consumed(client, options, starts, None if options.follow else ends):
             printer(index, record)
             progress.step()
             if progress.count == options.max:
@@ -88,7 +88,7 @@ def _starts(client: Client, options: argparse.Namespace, wanted: list[int]) -> d
     return {index: ends[index] if at < 0 else at for index, at in found.items()}
 
 
-def _consumed(
+def consumed(
     client: Client,
     options: argparse.Namespace,
     positions: dict[int, int],
@@ -175,7 +175,7 @@ def _print_value(_: int, record: Record) -> None:
 def _print_full(index: int, record: Record) -> None:
     headers = ",".join(f"{name}={_text(value)}" for name, value in record.headers)
     print(
-        f"{index}  {record.offset}  {_time(record.timestamp)}  "
+        f"{index}  {record.offset}  {as_time(record.timestamp)}  "
         f"{_text(record.key)}  {headers or '-'}  {_text(record.value)}",
         flush=True,
     )
@@ -186,14 +186,14 @@ def _print_json(index: int, record: Record) -> None:
         "partition": index,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "key": _json(record.key),
-        "value": _json(record.value),
-        "headers": [[name, _json(value)] for name, value in record.headers],
+        "key": as_json(record.key),
+        "value": as_json(record.value),
+        "headers": [[name, as_json(value)] for name, value in record.headers],
     }
     print(json.dumps(row), flush=True)
 
 
-def _time(timestamp: int) -> str:
+def as_time(timestamp: int) -> str:
     if timestamp < 0:
         return "-"
     return datetime.fromtimestamp(timestamp / 1000, UTC).isoformat(timespec="milliseconds")
@@ -203,7 +203,7 @@ def _text(value: bytes | None) -> str:
     return "null" if value is None else value.decode("utf-8", "backslashreplace")
 
 
-def _json(value: bytes | None) -> Any:
+def as_json(value: bytes | None) -> Any:
     if value is None:
         return None
     try:

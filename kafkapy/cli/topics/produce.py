@@ -79,10 +79,10 @@ def run(options: argparse.Namespace) -> int:
             size += len(line.record.key or b"") + len(line.record.value or b"")
             progress.step()
             if size >= _BATCH_BYTES or sum(map(len, waiting.values())) >= _BATCH_RECORDS:
-                _send(client, options, waiting)
+                send(client, options, waiting)
                 waiting, size = {}, 0
         if waiting:
-            _send(client, options, waiting)
+            send(client, options, waiting)
     progress.done()
     return 0
 
@@ -162,7 +162,7 @@ def _bytes(value: Any) -> bytes | None:
     return (value if isinstance(value, str) else json.dumps(value)).encode()
 
 
-def _send(client: Client, options: argparse.Namespace, waiting: dict[int, list[NewRecord]]) -> None:
+def send(client: Client, options: argparse.Namespace, waiting: dict[int, list[NewRecord]]) -> None:
     """To those who lead; whoever does not any more has taken nothing, and the next is asked."""
     for attempt in range(_ATTEMPTS):
         moved: dict[int, list[NewRecord]] = {}

@@ -13,6 +13,7 @@ from kafkapy.relays.rule import Rule
 from tests.broker.config.kafka import minimal
 
 TO, DELAY = "kafkapy.relay.to", "kafkapy.relay.delay.ms"
+WHERE = "kafkapy.relay.where"
 RETRY, DEAD = "kafkapy.relay.retry.delays", "kafkapy.relay.dead.letter.topic"
 BROKER = minimal()
 
@@ -25,6 +26,7 @@ def test_settings_make_a_rule_and_none_make_none() -> None:
     assert rule({"retention.ms": "5"}) is None
     assert rule({TO: ""}) is None
     assert rule({TO: "out"}) == Rule("out")
+    assert rule({TO: "out", WHERE: "key = 'a'"}) == Rule("out", where="key = 'a'")
     assert rule({TO: "out", DELAY: "70"}) == Rule("out", delay_ms=70)
     retries = {TO: "in", RETRY: "500ms,5s,1m,2h,1d", DEAD: "dead"}
     delays = (500, 5_000, 60_000, 7_200_000, 86_400_000)
@@ -45,6 +47,7 @@ def test_a_span_that_is_none(text: str) -> None:
         {TO: "in", RETRY: "5s", DEAD: "in"},
         {TO: "in", RETRY: "soon", DEAD: "dead"},
         {TO: "in", DELAY: "-1"},
+        {TO: "in", WHERE: "key ="},
         {TO: "out", "cleanup.policy": "compact"},
         {TO: "out", "cleanup.policy": "compact,delete"},
     ],

@@ -37,6 +37,11 @@ class RelayKeys(Section):
         "Topic that this one's records are relayed to, exactly once; empty: they are not.",
         internal=True,
     )
+    kafkapy_relay_where = string(
+        "",
+        "Which records are relayed at all: an expression (docs/EXPRESSIONS.md); empty: all.",
+        internal=True,
+    )
     kafkapy_relay_delay_ms = int64(
         0,
         "How long after its timestamp a record is relayed that does not say so itself.",
