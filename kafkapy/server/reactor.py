@@ -45,6 +45,7 @@ from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
 from kafkapy.server.buffers import Buffers
 from kafkapy.server.busy_waiting import MOST_EVENTS, Haste
+from kafkapy.server.turn_counts import TurnCounts
 
 # Trio's other tasks (signals; housekeeping) may be kept waiting this long,
 HOLD_SECONDS = 0.01
@@ -86,12 +87,19 @@ class Reactor(Protocol):
         """Let go of what `run` would have let go of; any number of times."""
 
 
+class CountingReactor(Reactor, Protocol):
+    """One that counts its turns, where somebody looks at that."""
+
+    counts: TurnCounts | None
+
+
 class EpollReactor:
     """Linux: an epoll inside Trio's epoll."""
 
     def __init__(self, turn: Turn, timers: Timers) -> None:
         self.turn = turn
         self.buffers = Buffers()
+        self.counts: TurnCounts | None = None
         self._timers = timers
         self._epoll = select.epoll()
         self._owners: dict[int, Ready] = {}
@@ -138,8 +146,13 @@ class EpollReactor:
                             owner.on_readable()
                             if clock() >= answer_by:
                                 turn.write_and_answer()
+                    counts = self.counts
+                    ending = clock() if counts is not None else 0.0
                     turn.end()
                     now = clock()
+                    if counts is not None:
+                        began = answer_by - ANSWER_WITHIN_SECONDS
+                        counts.took(now - began, now - ending, len(events))
                     were_asleep = not others.were_woken
                     if not were_asleep or now >= hold_until or now >= timers.wakes_at:
                         others.were_woken = False
@@ -176,6 +189,7 @@ class SelectorReactor:
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
         self.buffers = Buffers()
+        self.counts: TurnCounts | None = None
         self._selector = selectors.DefaultSelector()
         self._is_closed = False
         self._token = trio.lowlevel.current_trio_token()
@@ -203,13 +217,18 @@ class SelectorReactor:
                     events = await trio.to_thread.run_sync(
                         self._selector.select, 0.01, abandon_on_cancel=False
                     )
+                began = time.perf_counter()
                 self.turn.begin(gathers=len(events) > 1)
                 for key, event in events:
                     if event & WRITE:
                         key.data.on_writable()
                     if event & READ and key.fd in self._selector.get_map():
                         key.data.on_readable()
+                ending = time.perf_counter()
                 self.turn.end()
+                if self.counts is not None and events:
+                    now = time.perf_counter()
+                    self.counts.took(now - began, now - ending, len(events))
                 await trio.lowlevel.checkpoint()
         finally:
             self.close()
@@ -266,7 +285,7 @@ class _Inbox:
                 os.close(self.fd)
 
 
-def make_reactor(turn: Turn, timers: Timers) -> Reactor:
+def make_reactor(turn: Turn, timers: Timers) -> CountingReactor:
     """Made inside the Trio loop that will run it. Each round is a turn."""
     if hasattr(select, "epoll") and hasattr(os, "eventfd"):
         return EpollReactor(turn, timers)

@@ -46,10 +46,11 @@ from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
 from kafkapy.server.journal import Remembering
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.network import SocketNetwork
-from kafkapy.server.reactor import Reactor, make_reactor
+from kafkapy.server.reactor import CountingReactor, make_reactor
 from kafkapy.server.rng import SystemRng
 from kafkapy.server.threads import Threads
 from kafkapy.server.time_slices import ask_for_short_slices
+from kafkapy.server.turn_counts import TurnCounts
 from kafkapy.server.warming import warm_up
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class Shell:
         journal = self._journal = self.journal
         self._sockets = sockets
         self._tls = _tls(config, journal)
-        self.reactor: Reactor = make_reactor(self._turn, self.clock)
+        self.reactor: CountingReactor = make_reactor(self._turn, self.clock)
         self._threads = Threads(self.reactor.run_soon)
         self._network = SocketNetwork(
             self.reactor,
@@ -275,6 +276,7 @@ class Shell:
         """Before `start`: how a node that waits for others is, may be asked meanwhile."""
         self._beside = beside
         self.counts = {one.name: RequestCounts(time.perf_counter) for one, _ in self._sockets}
+        self.reactor.counts = TurnCounts()
         beside.start(self)
 
     async def start(self) -> None:

@@ -48,10 +48,12 @@ class Traced(NamedTuple):
 class ApiCounts:
     """Of one API on one listener."""
 
-    __slots__ = ("latencies", "request_bytes", "response_bytes")
+    __slots__ = ("latencies", "local_seconds", "request_bytes", "response_bytes")
 
     def __init__(self) -> None:
         self.latencies = Histogram()
+        # Of them, until it was answered or had to wait: for records, for others, for its turn.
+        self.local_seconds = 0.0
         self.request_bytes = 0
         self.response_bytes = 0
 
@@ -84,11 +86,12 @@ class RequestCounts:
             if waiting is None:
                 waiting = peer.began = deque()
             if type(answer) is Encoded and not waiting:
-                self._count(call, began, size, answer.parts)
+                self._count(call, began, size, answer.parts, is_local=True)
                 if kept is not None:
                     self.traced.append(Traced(kept, peer, began, clock()))
             else:
                 waiting.append((began, size, kept))
+                self._of(call.api_key).local_seconds += clock() - began
             return call, answer
 
         return counted
@@ -108,15 +111,30 @@ class RequestCounts:
 
         return counted
 
-    def _count(self, call: Call[Any], began: float, size: int, parts: Sequence[Part]) -> None:
-        api_key = call.api_key
+    def _of(self, api_key: int) -> ApiCounts:
         counts = self.by_api.get(api_key)
         if counts is None:
             counts = self.by_api[api_key] = ApiCounts()
+        return counts
+
+    def _count(
+        self,
+        call: Call[Any],
+        began: float,
+        size: int,
+        parts: Sequence[Part],
+        *,
+        is_local: bool = False,
+    ) -> None:
+        api_key = call.api_key
+        counts = self._of(api_key)
         counts.request_bytes += size
         for part in parts:
             counts.response_bytes += len(part) if type(part) is bytes else part.length  # type: ignore[union-attr]
-        counts.latencies.observe(self._clock() - began)
+        seconds = self._clock() - began
+        counts.latencies.observe(seconds)
+        if is_local:
+            counts.local_seconds += seconds
         if api_key in _BY_HAND and parts:
             code = packed_error(api_key, call.version, parts[0])
             if code:

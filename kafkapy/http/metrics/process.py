@@ -16,6 +16,20 @@ LOOP = Family(
     "For how long something that is ready waits until the node's loop comes to it.", (),
     "kafka.network:type=RequestMetrics,name=RequestQueueTimeMs,request=*",
 )  # fmt: skip
+TURNS = Family(
+    "kafkapy_turn_seconds", HISTOGRAM,
+    "How long turns took: all requests that were there together, written and answered."
+    " What comes meanwhile waits for its end.", (),
+    "kafka.network:type=RequestMetrics,name=RequestQueueTimeMs,request=*",
+)  # fmt: skip
+TURN_ENDS = Family(
+    "kafkapy_turn_ending_seconds_total", COUNTER,
+    "Of that, the one write of what was appended, and sending the answers.", (),
+    "kafka.network:type=RequestMetrics,name=ResponseSendTimeMs,request=*",
+)  # fmt: skip
+TURN_SOCKETS = Family(
+    "kafkapy_turn_sockets_total", COUNTER, "Sockets that were ready, of all turns."
+)
 FLUSHES = Family(
     "kafka_log_flush_seconds", HISTOGRAM, "How long flushes of files took.", (),
     "kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs",
@@ -53,7 +67,7 @@ ALERTS = Family(
     "kafkapy_alerts", GAUGE, "Alerts by this node's own rules.", ("rule", "severity", "state")
 )
 FAMILIES = (
-    CERTIFICATES, ALERTS, LOOP, FLUSHES,
+    CERTIFICATES, ALERTS, LOOP, TURNS, TURN_ENDS, TURN_SOCKETS, FLUSHES,
     MISSES, MEMORY, CPU, DESCRIPTORS, MOST_DESCRIPTORS, THREADS, COLLECTIONS, HTTP,
 )  # fmt: skip
 
@@ -61,6 +75,11 @@ FAMILIES = (
 def collect(site: Site, page: Page) -> None:
     probe = site.probe
     page.observe(LOOP, probe.delays)
+    turns = site.shell.reactor.counts
+    if turns is not None:
+        page.observe(TURNS, turns.seconds)
+        page.add(TURN_ENDS, turns.ending_seconds)
+        page.add(TURN_SOCKETS, turns.sockets)
     disk = site.link.node.disk
     if isinstance(disk, RealDisk):
         page.observe(FLUSHES, disk.flush_seconds)

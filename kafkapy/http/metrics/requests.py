@@ -13,6 +13,13 @@ REQUESTS = Family(
     _OF_API,
     "kafka.network:type=RequestMetrics,name=TotalTimeMs,request=*",
 )
+LOCAL = Family(
+    "kafka_request_local_seconds_total",
+    COUNTER,
+    "Of that, until it was answered or had to wait: for records, for replicas, for its turn.",
+    _OF_API,
+    "kafka.network:type=RequestMetrics,name=LocalTimeMs,request=*",
+)
 REQUEST_BYTES = Family(
     "kafka_request_bytes_total",
     COUNTER,
@@ -64,6 +71,7 @@ THROTTLED_SECONDS = Family(
 )
 FAMILIES = (
     REQUESTS,
+    LOCAL,
     REQUEST_BYTES,
     RESPONSE_BYTES,
     ERRORS,
@@ -80,6 +88,7 @@ def collect(site: Site, page: Page) -> None:
         for api_key, api in sorted(counts.by_api.items()):
             name = _APIS[api_key]
             page.observe(REQUESTS, api.latencies, listener, name)
+            page.add(LOCAL, api.local_seconds, listener, name)
             page.add(REQUEST_BYTES, api.request_bytes, listener, name)
             page.add(RESPONSE_BYTES, api.response_bytes, listener, name)
         for (api_key, code), count in sorted(counts.errors.items()):

@@ -8,12 +8,14 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from kafkapy.cli.client import Client
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.metrics import FAMILIES
 from kafkapy.http.metrics.document import PATH, document
+from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.records import NewRecord
 from kafkapy.testing import Broker
 from tests.http.pages import HTTP, client_of, site_of, with_kafka
@@ -147,3 +149,39 @@ def test_labels_are_escaped() -> None:
     text = b"".join(page.chunks()).decode()
     (family,) = text_string_to_metric_families(text)
     assert family.samples[0].labels == {"name": 'a"b\\c\nd'}
+
+
+def test_turns_and_what_requests_wait_for_are_told(broker: Broker, over_http: httpx.Client) -> None:
+    """A fetch that waits has little time of its own."""
+    broker.create_topic("turns")
+    asked = {
+        "partition": 0,
+        "current_leader_epoch": -1,
+        "fetch_offset": 0,
+        "last_fetched_epoch": -1,
+        "log_start_offset": -1,
+        "partition_max_bytes": 1,
+    }
+    body = {
+        "replica_id": -1,
+        "max_wait": 300,
+        "min_bytes": 1,
+        "max_bytes": 1,
+        "isolation_level": 0,
+        "session_id": 0,
+        "session_epoch": -1,
+        "topics": [{"topic": "turns", "partitions": [asked]}],
+        "forgotten_topics_data": [],
+        "rack_id": "",
+    }
+    with Client(broker.bootstrap) as asker:
+        asker.ask(ApiKey.FETCH, body)
+    samples = scraped(over_http)
+    count = value(samples, "kafkapy_turn_seconds_count")
+    assert value(samples, "kafkapy_turn_sockets_total") >= count > 0
+    whole = value(samples, "kafkapy_turn_seconds_sum")
+    assert 0 < value(samples, "kafkapy_turn_ending_seconds_total") < whole
+    labels = {"listener": "PLAINTEXT", "api": "FETCH"}
+    local = value(samples, "kafka_request_local_seconds_total", **labels)
+    assert local > 0
+    assert value(samples, "kafka_request_duration_seconds_sum", **labels) - local > 0.2
