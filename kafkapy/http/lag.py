@@ -22,6 +22,7 @@ from kafkapy.group.machine import GroupMachine
 from kafkapy.http.kafka.client import VERSIONS
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.link import NodeLink
+from kafkapy.kraft.views import partition_of
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import HEADER_SIZE, read_header
 from kafkapy.protocol.messages import decode_response, encode_request
@@ -157,7 +158,7 @@ async def _ends_elsewhere(
     wanted: dict[int, set[TopicPartition]] = {}
     for one in figures:
         if one.end_offset is None and one.committed_offset is not None:
-            state = link.image.partition_by_name(*one.partition)
+            state = partition_of(link.image, *one.partition)
             if state is not None and state.has_leader and state.leader != link.node.node_id:
                 wanted.setdefault(state.leader, set()).add(one.partition)
     found: dict[TopicPartition, int] = {}
@@ -189,7 +190,7 @@ async def _timestamp(link: NodeLink, partition: TopicPartition, offset: int) -> 
     """Of the batch that has the record at `offset`, or the first after it."""
     broker = link.node.broker
     assert broker is not None, "groups are coordinated by brokers"
-    here = broker.partitions.get(*partition)
+    here = broker.partitions.shown(*partition)
     data = b""
     if here is not None and not here.is_offline:
 
@@ -217,7 +218,7 @@ async def _timestamp(link: NodeLink, partition: TopicPartition, offset: int) -> 
 
 
 async def _fetched(link: NodeLink, partition: TopicPartition, offset: int) -> bytes:
-    state = link.image.partition_by_name(*partition)
+    state = partition_of(link.image, *partition)
     if state is None or not state.has_leader:
         return b""
     asked = {

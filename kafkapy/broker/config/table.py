@@ -17,6 +17,7 @@ from kafkapy.broker.config.keys.security import SecurityKeys
 from kafkapy.broker.config.keys.share import DeadLetterKeys, ShareKeys
 from kafkapy.broker.config.keys.tls import TlsKeys
 from kafkapy.broker.config.keys.transactions import TransactionKeys
+from kafkapy.broker.config.keys.views import ViewsKeys
 from kafkapy.broker.config.synonyms import base_name
 
 # Prefixes of keys that belong to plug-ins: nobody here knows what may follow them.
@@ -27,7 +28,7 @@ SUPER_USERS = "super.users"
 ALLOW_WITHOUT_ACL = "allow.everyone.if.no.acl.found"
 
 # Keys that Apache Kafka 4.3.1 does not have: described only where they are set.
-OWN = frozenset({**DeadLetterKeys.table, **HttpKeys.table, **RegistryKeys.table})
+OWN = frozenset({**DeadLetterKeys.table, **HttpKeys.table, **RegistryKeys.table, **ViewsKeys.table})
 
 
 class BrokerKeys(
@@ -46,6 +47,7 @@ class BrokerKeys(
     RemoteKeys,
     HttpKeys,
     RegistryKeys,
+    ViewsKeys,
 ):
     """`table` has them by Kafka's name."""
 

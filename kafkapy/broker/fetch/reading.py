@@ -20,6 +20,7 @@ from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.seams import FileSlice
 from kafkapy.core.time import Instant
+from kafkapy.kraft.views import IsView
 from kafkapy.protocol.fetch_request import FetchRequestView
 from kafkapy.protocol.fetch_response import FetchedPartition
 
@@ -32,7 +33,7 @@ _NOT_THERE = (
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
 )
-_LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 class Fetched:
@@ -73,7 +74,7 @@ def read_partition(
     larger than `max_bytes`. `heard_at`: a follower said just now how far it is. `nearer`: where
     the consumer would rather read."""
     if wanted.is_denied:
-        return _refused(wanted, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return refused_here(wanted, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     try:
         partition = node.partitions.hosted(wanted.topic, wanted.topic_id, wanted.index)
         try:
@@ -83,22 +84,27 @@ def read_partition(
                 partition.check_readable(wanted.current_leader_epoch)
         except Refused as refused:
             leader = None
-            if refused.code in _LED_ELSEWHERE:
+            if refused.code in LED_ELSEWHERE:
                 leader = (partition.leader, partition.leader_epoch)
-            return _refused(wanted, refused.code, leader)
+            return refused_here(wanted, refused.code, leader)
         if nearer is not None:
             replica = nearer.to_read(partition, wanted.fetch_offset)
             if replica is not None:
-                return _sent_to(partition, wanted, replica)
+                return sent_to(partition, wanted, replica)
         return _read(partition, request, wanted, max_bytes, is_first, heard_at)
+    except IsView as view:
+        # Few nodes have views: nobody else imports what reads them.
+        from kafkapy.broker.views.reading import read_view
+
+        return read_view(node, request, wanted, max_bytes, view, is_first=is_first, nearer=nearer)
     except Refused as refused:
         leader = None
         if refused.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
             leader = node.partitions.current_leader(wanted.topic, wanted.topic_id, wanted.index)
-        return _refused(wanted, refused.code, leader)
+        return refused_here(wanted, refused.code, leader)
     except DiskFailed as failed:
         node.directory_failed(failed)
-        return _refused(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
+        return refused_here(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
 
 
 def _read(
@@ -113,7 +119,7 @@ def _read(
     start = log.log_start_offset
     row = FetchedPartition(wanted.index, 0, log.high_watermark, log.last_stable_offset, start)
     if wanted.last_fetched_epoch >= 0:
-        row.diverging_epoch = _divergence(partition, wanted)
+        row.diverging_epoch = divergence(partition, wanted)
         if row.diverging_epoch is not None:
             return Fetched(row)
     if not start <= offset <= log.log_end_offset:
@@ -140,7 +146,7 @@ def _read(
     return Fetched(row, partition, slices, size)
 
 
-def _sent_to(partition: Partition, wanted: Wanted, replica: int) -> Fetched:
+def sent_to(partition: Partition, wanted: Wanted, replica: int) -> Fetched:
     """Nothing is read here: another has it as well."""
     log = partition.log
     row = FetchedPartition(
@@ -150,7 +156,7 @@ def _sent_to(partition: Partition, wanted: Wanted, replica: int) -> Fetched:
     return Fetched(row)
 
 
-def _divergence(partition: Partition, wanted: Wanted) -> tuple[int, int] | None:
+def divergence(partition: Partition, wanted: Wanted) -> tuple[int, int] | None:
     """Where the logs part, if the reader's last record is not on ours."""
     log = partition.log
     if wanted.last_fetched_epoch == log.latest_epoch and wanted.fetch_offset <= log.log_end_offset:
@@ -165,7 +171,7 @@ def _divergence(partition: Partition, wanted: Wanted) -> tuple[int, int] | None:
     return None
 
 
-def _refused(
+def refused_here(
     wanted: Wanted, code: ErrorCode, current_leader: tuple[int, int] | None = None
 ) -> Fetched:
     """Nothing but the code; of what is not there at all, no list of aborted transactions

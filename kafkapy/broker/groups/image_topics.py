@@ -1,11 +1,12 @@
 """The image's topics, as groups see them (group/topics.py)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from kafkapy.group.topics import Topic
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.kraft.image.topics import TopicState
+from kafkapy.kraft.image.topics import PartitionState, TopicState
+from kafkapy.kraft.views import partitions_of
 
 
 class ImageTopics:
@@ -26,17 +27,18 @@ class ImageTopics:
     def _seen(self, topic: TopicState | None) -> Topic | None:
         if topic is None:
             return None
-        return Topic(topic.name, topic.id, len(topic.partitions), self._racks(topic))
+        partitions = partitions_of(self._image, topic)
+        return Topic(topic.name, topic.id, len(partitions), self._racks(partitions))
 
-    def _racks(self, topic: TopicState) -> tuple[frozenset[str], ...]:
+    def _racks(self, partitions: Mapping[int, PartitionState]) -> tuple[frozenset[str], ...]:
         brokers = self._image.brokers
         if all(broker.rack is None for broker in brokers.values()):
             return ()
         return tuple(
             frozenset(
                 rack
-                for replica in topic.partitions[index].replicas
+                for replica in partitions[index].replicas
                 if replica in brokers and (rack := brokers[replica].rack) is not None
             )
-            for index in sorted(topic.partitions)
+            for index in sorted(partitions)
         )

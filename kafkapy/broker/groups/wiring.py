@@ -28,6 +28,7 @@ from kafkapy.group.offsets.events import TopicDeleted
 from kafkapy.group.records import KEY_CLASSES, written_version
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.views import views_by_source
 from kafkapy.protocol.batch import Codec
 
 
@@ -68,8 +69,11 @@ class GroupWiring:
         if delta.topics_created or delta.topics_deleted:
             self._topics.version = image.offset
         changed = {topic.name for topic in delta.topics_deleted.values()}
-        for topic_id in delta.partitions:
-            changed.add(image.topics_by_id[topic_id].name)
+        grown = {image.topics_by_id[topic_id].name for topic_id in delta.partitions}
+        changed |= grown
+        for source, views in views_by_source(image).items() if grown else ():
+            if source in grown:
+                changed.update(views)
         if changed:
             self.shards.tell(TopicsChanged(frozenset(changed)))
 

@@ -15,6 +15,7 @@ from kafkapy.broker.security.authorizer.asking import allows, allows_on_cluster
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.acls import Operation, ResourceType
+from kafkapy.kraft.views import partition_of
 from kafkapy.txn.events import AddPartitions, PartitionsAdded, PartitionsVerified, VerifyPartitions
 from kafkapy.txn.transaction import TV_0, TV_2
 
@@ -152,6 +153,8 @@ def _why_not(
     ):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if node.image.partition_by_name(*partition) is None:
+        if partition_of(node.image, *partition) is not None:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION  # a view: nothing is written to it
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.NONE
 

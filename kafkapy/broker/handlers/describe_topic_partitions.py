@@ -1,6 +1,6 @@
 """DescribeTopicPartitions, v0 (KIP-966): topics page by page, with their ELRs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
@@ -10,6 +10,7 @@ from kafkapy.broker.security.authorizer.asking import allows, authorized_operati
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.image.topics import PartitionState, TopicState
+from kafkapy.kraft.views import partitions_of
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -74,7 +75,7 @@ def _page(
         if topic is None:
             rows.append(_missing(name))
             continue
-        states = list(_from(topic, first_index))
+        states = list(_from(partitions_of(node.image, topic), first_index))
         rows.append(_topic(node, topic, states[:left]))
         if len(states) > left:
             return {"topic_name": name, "partition_index": states[left][0]}
@@ -83,10 +84,12 @@ def _page(
     return None
 
 
-def _from(topic: TopicState, first_index: int) -> Iterator[tuple[int, PartitionState]]:
-    for index in sorted(topic.partitions):
+def _from(
+    partitions: Mapping[int, PartitionState], first_index: int
+) -> Iterator[tuple[int, PartitionState]]:
+    for index in sorted(partitions):
         if index >= first_index:
-            yield index, topic.partitions[index]
+            yield index, partitions[index]
 
 
 def _missing(name: str) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def _partition(
         require(node, call, Operation.DESCRIBE, ResourceType.TOPIC, topic)
         if times > 1:
             raise Refused(ErrorCode.INVALID_REQUEST)
-        partition = node.partitions.hosted(topic, None, asked.partition_index)
+        partition = node.partitions.readable(topic, None, asked.partition_index)
         if call.body.replica_id != DEBUGGING_CONSUMER:
             partition.check_leader(optional(asked, "current_leader_epoch", -1))
         offset, timestamp, epoch = _find(call, partition, asked.timestamp)

@@ -24,6 +24,7 @@ from kafkapy.broker.security.authorizer.asking import (
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 from kafkapy.kraft.image.topics import PartitionState, TopicState
+from kafkapy.kraft.views import partitions_of
 from kafkapy.protocol.framing import frame, response_head
 from kafkapy.protocol.messages import encode_response
 
@@ -253,7 +254,8 @@ def _topic(node: "Needs", call: "Call[MetadataRequest]", topic: TopicState) -> d
         "topic_id": topic.id,
         "is_internal": topic.name in INTERNAL_TOPICS,
         "partitions": [
-            _partition(node, call, index, state) for index, state in topic.partitions.items()
+            _partition(node, call, index, state)
+            for index, state in partitions_of(node.image, topic).items()
         ],
     }
 

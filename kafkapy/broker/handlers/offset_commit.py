@@ -15,6 +15,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import CommitOffsets, Committer, OffsetToCommit
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.uuids import ZERO_UUID
+from kafkapy.kraft.views import partitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +54,7 @@ def handle(node: "Needs", call: "Call[OffsetCommitRequest]") -> Answer:
     for asked in body.topics:
         topic = _topic(node, call, asked)
         denied = _denied(node, call, topic, asked)
-        errors = tuple(denied or _error(call, topic, one) for one in asked.partitions)
+        errors = tuple(denied or _error(node, call, topic, one) for one in asked.partitions)
         rows.append(_Row(asked, errors))
         if topic is not None:
             offsets += [
@@ -109,13 +110,14 @@ def _topic(
 
 
 def _error(
+    node: "Needs",
     call: "Call[OffsetCommitRequest]",
     topic: "TopicState | None",
     asked: "OffsetCommitRequestPartition",
 ) -> ErrorCode:
     if topic is None and call.version >= HAS_TOPIC_IDS:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    if topic is None or asked.partition_index not in topic.partitions:
+    if topic is None or asked.partition_index not in partitions_of(node.image, topic):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.NONE
 

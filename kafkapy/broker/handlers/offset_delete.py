@@ -10,6 +10,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import DeleteOffsets
 from kafkapy.kraft.acls import Operation, ResourceType
+from kafkapy.kraft.views import partitions_of
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -37,7 +38,7 @@ def handle(node: "Needs", call: "Call[OffsetDeleteRequest]") -> Answer:
         for topic in body.topics
         if topic.name in known and topic.name not in denied
         for one in topic.partitions
-        if one.partition_index in known[topic.name].partitions
+        if one.partition_index in partitions_of(node.image, known[topic.name])
     )
 
     def translate(reply: Any) -> Fields:

@@ -47,7 +47,7 @@ def _partition(
             node, call, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME
         ):
             require(node, call, Operation.DESCRIBE, ResourceType.TOPIC, topic)
-        partition = node.partitions.hosted(topic, None, asked.partition)
+        partition = node.partitions.readable(topic, None, asked.partition)
         partition.check_leader(asked.current_leader_epoch)
         epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
     except Refused as refused:

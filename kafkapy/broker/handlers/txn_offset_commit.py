@@ -24,6 +24,7 @@ from kafkapy.group.offsets.events import (
     OffsetToCommit,
 )
 from kafkapy.kraft.acls import Operation, ResourceType
+from kafkapy.kraft.views import partitions_of
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -110,7 +111,7 @@ def _row(
     if not allows(node, call, Operation.READ, ResourceType.TOPIC, name):
         return _Row(partition, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = node.image.topics_by_name.get(name)
-    if topic is None or asked.partition_index not in topic.partitions:
+    if topic is None or asked.partition_index not in partitions_of(node.image, topic):
         return _Row(partition, None)
     commit = OffsetToCommit(
         partition,

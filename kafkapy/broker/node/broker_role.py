@@ -59,6 +59,7 @@ from kafkapy.txn.producer_ids import BlockProducerIds
 
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
+    from kafkapy.broker.views.views import Views
 
 # Begins to hang up on clients; what is given to it goes on once they are gone.
 HangUp = Callable[[Callback], None]
@@ -137,6 +138,7 @@ class BrokerRole(Role):
             self._replication,
         )
         self.partitions.on_followed = self._serving
+        self._views: Views | None = None
         self._assignments = DirectoryAssignments(link, self.clock, self._facts.assignment)
         self.partitions.on_kept = self._kept
         self.lifecycle = Lifecycle(
@@ -299,13 +301,29 @@ class BrokerRole(Role):
 
     # --- what it knows ---
 
+    @property
+    def views(self) -> "Views":
+        """Made when the first one is read."""
+        if self._views is None:
+            from kafkapy.broker.views.views import Views
+
+            self._views = Views(
+                self.node_id,
+                self.clock,
+                self.turn,
+                self._replication,
+                lambda: self.image,
+                self.config.kafkapy_views_cache_bytes,
+            )
+        return self._views
+
     def group_lag(self) -> Iterator[LagFigure]:
         """How far each group that this node coordinates is behind, by partition."""
         return self._groups.lag_figures(self._end_offset)
 
     def _end_offset(self, partition: TopicPartition) -> int | None:
         """Followers know it too, a moment later than the leader."""
-        found = self.partitions.get(*partition)
+        found = self.partitions.shown(*partition)
         return None if found is None or found.is_offline else found.log.high_watermark
 
     def log_config(self, topic: str) -> LogConfig:
@@ -331,6 +349,8 @@ class BrokerRole(Role):
                 self.shares.follow(image, delta)
                 self.relays.follow(delta)
                 self.partitions.follow(delta)
+                if self._views is not None:
+                    self._views.follow(image, delta)
                 self._replication.brokers_changed(delta.brokers)
             self.awaited_topics.look()
             self.leaders_in_doubt.look()

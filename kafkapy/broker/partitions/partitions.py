@@ -27,6 +27,7 @@ from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import PartitionState, TopicState
 from kafkapy.kraft.uuids import MIGRATING, UNASSIGNED
+from kafkapy.kraft.views import IsView, source_of
 from kafkapy.log.config import LogConfig
 from kafkapy.log.directories.all_logs import AllLogs
 
@@ -108,6 +109,21 @@ class Partitions:
             raise self._not_here(name, topic_id, index)
         return partition
 
+    def readable(self, name: str | None, topic_id: UUID | None, index: int) -> Partition:
+        """As `hosted`; of a view the partition of its source, which has all its offsets."""
+        try:
+            return self.hosted(name, topic_id, index)
+        except IsView as view:
+            return self.hosted(None, view.source.id, index)
+
+    def shown(self, name: str, index: int) -> Partition | None:
+        """As `get`; of a view the partition of its source."""
+        partition = self._by_name.get((name, index))
+        if partition is None and (topic := self._image.topics_by_name.get(name)) is not None:
+            source = source_of(self._image, topic)
+            return None if source is None else self._by_name.get((source.name, index))
+        return partition
+
     def current_leader(
         self, name: str | None, topic_id: UUID | None, index: int
     ) -> tuple[int, int] | None:
@@ -119,8 +135,12 @@ class Partitions:
         return None if state is None else (state.leader, state.leader_epoch)
 
     def _not_here(self, name: str | None, topic_id: UUID | None, index: int) -> Refused:
-        if name is None and topic_id not in self._image.topics_by_id:
+        image = self._image
+        if name is None and topic_id not in image.topics_by_id:
             return Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+        topic = image.topics_by_name.get(name) if name is not None else _by_id(image, topic_id)
+        if topic is not None and (source := source_of(image, topic)) is not None:
+            return IsView(topic, source)
         if self.current_leader(name, topic_id, index) is None:
             return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         topic_name = self._image.topics_by_id[topic_id].name if topic_id is not None else name
@@ -138,6 +158,8 @@ class Partitions:
                 self._delete(topic, index)
         for topic_id, touched in delta.partitions.items():
             self._follow_later(topic_id, touched)
+        for topic_id in delta.topics_created.keys() - delta.partitions.keys():
+            self._follow_later(topic_id, ())  # views: there is nothing to do, which is told
         self._go_on()
 
     def _follow_later(self, topic_id: UUID, indexes: Iterable[int]) -> None:
@@ -293,6 +315,10 @@ class Partitions:
                 for heard in self.on_leadership:
                     heard(partition, False)
         return lost
+
+
+def _by_id(image: MetadataImage, topic_id: UUID | None) -> TopicState | None:
+    return None if topic_id is None else image.topics_by_id.get(topic_id)
 
 
 def _nobody_listens(_: UUID) -> None:

@@ -20,6 +20,7 @@ from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.broker.share.wiring import ShareWiring
 from kafkapy.broker.transactions.coordinator import TransactionCoordinator
 from kafkapy.broker.transactions.verifier import Verifier
+from kafkapy.broker.views.views import Views
 from kafkapy.coordinator.shards import Shards
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.seams import Clock, Journal, Rng
@@ -173,7 +174,10 @@ class MakesMembers(HasAuthorizer, HasGroups, HasRng, Protocol):
 
 
 class Reads(HasPartitions, HearsOfDisks, Protocol):
-    """Partitions, and where to say that one could not be read."""
+    """Partitions and views of them, and where to say that one could not be read."""
+
+    @property
+    def views(self) -> Views: ...
 
 
 class Fetches(Reads, HasAuthorizer, HasClock, HasCluster, HasConfig, HasImage, HasQuotas, Protocol):

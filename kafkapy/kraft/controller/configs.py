@@ -19,6 +19,7 @@ from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.features import MIN_INSYNC_REPLICAS
 from kafkapy.kraft.controller.state import ControllerState
+from kafkapy.kraft.controller.views import check_altered
 from kafkapy.kraft.features import CORDONED_LOG_DIRS
 from kafkapy.kraft.image.delta import ConfigResource
 from kafkapy.kraft.image.image import BROKER_RESOURCE, TOPIC_RESOURCE
@@ -147,6 +148,8 @@ class ConfigMachine:
         after |= {key: value for key, value in changes.items() if value is not None}
         self._state.rules.check(kind, name, after, standing)
         self._check_exists(resource)
+        if kind == TOPIC_RESOURCE:
+            check_altered(after, standing)
         records: list[Fact] = []
         for key, value in changes.items():
             # For a broker a value that is set again means: read your files again.

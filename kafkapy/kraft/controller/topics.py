@@ -20,6 +20,7 @@ from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.rules import TopicSetting
 from kafkapy.kraft.controller.state import MAX_RECORDS_PER_OPERATION, ControllerState
 from kafkapy.kraft.controller.topic_names import by_metric_name, check_collision, check_name
+from kafkapy.kraft.controller.views import check_deletable, source_of_new, views_by_source
 from kafkapy.kraft.image.image import TOPIC_RESOURCE
 from kafkapy.kraft.image.topics import PartitionState, TopicState
 from kafkapy.kraft.records.metadata import (
@@ -134,7 +135,8 @@ class TopicMachine:
     def _create(self, topic: NewTopic, is_describable: bool) -> tuple[list[Fact], TopicCreated]:
         state = self._state
         values = self._values(topic)
-        partitions = self._partitions(topic)
+        source = source_of_new(state.image, topic, values)
+        partitions = [] if source is not None else self._partitions(topic)
         topic_id = new_uuid(state.rng)
         records: list[Fact] = [TopicRecord(name=topic.name, topic_id=topic_id)]
         records += [
@@ -147,7 +149,8 @@ class TopicMachine:
         settings = None
         if is_describable:
             settings = state.rules.topic_settings(values, state.node_values, state.cluster_values)
-        created = TopicCreated(topic_id, len(partitions), len(partitions[0].replicas), settings)
+        shown = partitions if source is None else source.partitions
+        created = TopicCreated(topic_id, len(shown), len(shown[0].replicas), settings)
         return records, created
 
     def _values(self, topic: NewTopic) -> dict[str, str]:
@@ -213,12 +216,19 @@ class TopicMachine:
     def _delete_all(self, event: DeleteTopics) -> Step[Fact, DeleteReply]:
         reply: dict[UUID, Refused | None] = {}
         records: list[Fact] = []
+        topics = self._state.image.topics_by_id
+        views = views_by_source(self._state.image)
+        deleted = frozenset(topics[one].name for one in event.topic_ids if one in topics)
         for topic_id in dict.fromkeys(event.topic_ids):
-            if topic_id in self._state.image.topics_by_id:
+            try:
+                if topic_id not in topics:
+                    raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+                check_deletable(topics[topic_id], views, deleted)
+            except Refused as refused:
+                reply[topic_id] = refused
+            else:
                 records.append(RemoveTopicRecord(topic_id=topic_id))
                 reply[topic_id] = None
-            else:
-                reply[topic_id] = Refused(ErrorCode.UNKNOWN_TOPIC_ID)
         return Step(records=tuple(records), reply=reply)
 
     # -- more partitions ---------------------------------------------------------------
@@ -243,6 +253,8 @@ class TopicMachine:
     def _add(self, wanted: MorePartitions) -> Sequence[MetadataRecord]:
         topic = self._state.topic(wanted.name)
         standing = len(topic.partitions)
+        if not standing:
+            raise Refused(ErrorCode.INVALID_PARTITIONS, "A view has the partitions of its source.")
         if wanted.count == standing:
             raise Refused(
                 ErrorCode.INVALID_PARTITIONS, f"Topic already has {standing} partition(s)."

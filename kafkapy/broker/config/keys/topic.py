@@ -2,6 +2,7 @@
 
 from kafkapy.broker.config.keys.relays import RelayKeys
 from kafkapy.broker.config.keys.schemas import SchemaKeys
+from kafkapy.broker.config.keys.views import ViewKeys
 from kafkapy.broker.config.make import boolean, float64, int32, int64, string, strings
 from kafkapy.broker.config.shared_values import MAX_LONG, NO_RESERVING, NO_TIERS
 from kafkapy.broker.config.validators import (
@@ -14,7 +15,7 @@ from kafkapy.broker.config.validators import (
 )
 
 
-class TopicKeys(SchemaKeys, RelayKeys):
+class TopicKeys(SchemaKeys, RelayKeys, ViewKeys):
     cleanup_policy = strings(
         ("delete",),
         "What happens to old records: delete, compact, both, or with an empty list nothing.",
