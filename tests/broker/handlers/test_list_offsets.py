@@ -63,7 +63,8 @@ def ask(
     call = Call(
         ApiKey.LIST_OFFSETS, version, 1, None, request, Peer("PLAINTEXT", "here"), Instant(0)
     )
-    node = SimpleNamespace(authorizer=None, partitions=SimpleNamespace(readable=lambda *_: partition))
+    partitions = SimpleNamespace(readable=lambda *_: partition)
+    node = SimpleNamespace(authorizer=None, partitions=partitions)
     answer = cast(Any, list_offsets.handle(cast(Any, node), call))
     told = answer["topics"][0]["partitions"][0]
     return told["error_code"], told["offset"]

@@ -43,7 +43,8 @@ def ask(
     body = {"replica_id": replica, "topics": [{"topic": "t", "partitions": [row]}]}
     request = decode_request(KEY, VERSION, encode_request(KEY, VERSION, body))
     call = Call(KEY, VERSION, 1, None, request, Peer("PLAINTEXT", "here"), Instant(0))
-    node = SimpleNamespace(partitions=SimpleNamespace(readable=lambda *_: partition), authorizer=None)
+    partitions = SimpleNamespace(readable=lambda *_: partition)
+    node = SimpleNamespace(partitions=partitions, authorizer=None)
     answer = cast(Any, offset_for_leader_epoch.handle(cast(Any, node), call))
     told = answer["topics"][0]["partitions"][0]
     return told["error_code"], told["leader_epoch"], told["end_offset"]
