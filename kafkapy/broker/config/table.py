@@ -8,6 +8,7 @@ from kafkapy.broker.config.keys.http import HttpKeys
 from kafkapy.broker.config.keys.log import LogKeys
 from kafkapy.broker.config.keys.network import NetworkKeys
 from kafkapy.broker.config.keys.node import NodeKeys
+from kafkapy.broker.config.keys.queues import QueueKeys
 from kafkapy.broker.config.keys.quorum import QuorumKeys
 from kafkapy.broker.config.keys.registry import RegistryKeys
 from kafkapy.broker.config.keys.remote import RemoteKeys
@@ -28,7 +29,15 @@ SUPER_USERS = "super.users"
 ALLOW_WITHOUT_ACL = "allow.everyone.if.no.acl.found"
 
 # Keys that Apache Kafka 4.3.1 does not have: described only where they are set.
-OWN = frozenset({**DeadLetterKeys.table, **HttpKeys.table, **RegistryKeys.table, **ViewsKeys.table})
+OWN = frozenset(
+    {
+        **DeadLetterKeys.table,
+        **HttpKeys.table,
+        **QueueKeys.table,
+        **RegistryKeys.table,
+        **ViewsKeys.table,
+    }
+)
 
 
 class BrokerKeys(
@@ -46,6 +55,7 @@ class BrokerKeys(
     SaslKeys,
     RemoteKeys,
     HttpKeys,
+    QueueKeys,
     RegistryKeys,
     ViewsKeys,
 ):

@@ -98,6 +98,12 @@ def check_topic(values: Mapping[str, str], broker: BrokerConfig, before: Mapping
     if problem is not None:
         raise Refused(ErrorCode.INVALID_CONFIG, problem)
     topic = make_log_config(values, broker)
+    if topic.is_compacted and given.get("kafkapy.retention.follows.share.groups"):
+        raise Refused(
+            ErrorCode.INVALID_CONFIG,
+            "kafkapy.retention.follows.share.groups deletes what was consumed: it is not for "
+            "topics with cleanup.policy=compact.",
+        )
     if topic.min_compaction_lag_ms > topic.max_compaction_lag_ms:
         raise Refused(
             ErrorCode.INVALID_CONFIG,

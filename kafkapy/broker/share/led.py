@@ -75,6 +75,8 @@ class LedShare:
         self.leader_epoch = partition.leader_epoch
         # Fetches that wait until something is available.
         self.waiting: dict[Any, Callback] = {}
+        # The timestamp of the record that is next, by its offset (priorities.py).
+        self.next_up: tuple[int, int] | None = None
         # Nobody of the group reads here any more: it may be altered elsewhere.
         self.is_unwanted = False
         # Writes, and dead letters: what there still is to say.

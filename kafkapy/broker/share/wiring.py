@@ -23,7 +23,9 @@ from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.partitions.shard_log import follow_leadership
 from kafkapy.broker.share.dead_letters import DeadLetters
 from kafkapy.broker.share.led import LedShares
+from kafkapy.broker.share.priorities import Priorities
 from kafkapy.broker.share.pruning import Pruning
+from kafkapy.broker.share.retention import FollowingRetention
 from kafkapy.broker.share.sessions import Place, ShareSession, ShareSessions
 from kafkapy.broker.share.settings import ShareSettings
 from kafkapy.broker.share.states import REQUEST_TIMEOUT_MS, ShareStates
@@ -124,8 +126,20 @@ class ShareWiring:
             ),
             settings=lambda: self.settings,
         )
+        self.priorities = Priorities(clock, image, topic_configs)
         self.sessions = ShareSessions(
             lambda: config.group_share_max_share_sessions, self._session_ended
+        )
+        self._retention = FollowingRetention(
+            node_id=node_id,
+            config=config,
+            clock=clock,
+            other_nodes=other_nodes,
+            image=image,
+            partitions=partitions,
+            groups=groups,
+            led=self.led,
+            topic_configs=topic_configs,
         )
         self._pruning = Pruning(
             clock,
@@ -140,9 +154,11 @@ class ShareWiring:
 
     def start(self) -> None:
         self._pruning.start()
+        self._retention.start()
 
     def close(self) -> None:
         self._pruning.close()
+        self._retention.close()
         self.led.close()
         self.states.close()
         self.shards.close()

@@ -18,6 +18,7 @@ class Got(NamedTuple):
     offset: int
     value: bytes | None
     delivery_count: int
+    topic: str = ""
 
 
 def configure(kit: Kit, resource_type: int, name: str, values: Mapping[str, str]) -> None:
@@ -184,18 +185,21 @@ class Member:
             ErrorCode(row.error_code) for topic in answer.responses for row in topic.partitions
         ]
         return [
-            got for topic in answer.responses for row in topic.partitions for got in _acquired(row)
+            got
+            for topic in answer.responses
+            for row in topic.partitions
+            for got in _acquired(row, self._name_of(topic.topic_id))
         ]
 
-    def acknowledge(self, first: int, last: int, *types: int) -> ErrorCode:
-        """Records of its first topic."""
-        answer = self.try_acknowledge(first, last, *types)
+    def acknowledge(self, first: int, last: int, *types: int, topic: str = "") -> ErrorCode:
+        """Records of its first topic, if none is named."""
+        answer = self.try_acknowledge(first, last, *types, topic=topic)
         assert answer.error_code == ErrorCode.NONE, answer
         self.session_epoch += 1
         return ErrorCode(answer.responses[0].partitions[0].error_code)
 
-    def try_acknowledge(self, first: int, last: int, *types: int) -> Any:
-        place = self._place(self.topics[0])
+    def try_acknowledge(self, first: int, last: int, *types: int, topic: str = "") -> Any:
+        place = self._place(topic or self.topics[0])
         place["partitions"][0]["acknowledgement_batches"] = [
             {"first_offset": first, "last_offset": last, "acknowledge_types": list(types)}
         ]
@@ -208,13 +212,14 @@ class Member:
         }
         return self.client.ask(self.leader(), ApiKey.SHARE_ACKNOWLEDGE, body)
 
-    def produce(self, value: bytes) -> None:
-        """To its first topic, acknowledged by all in sync."""
-        batch = build_batch([NewRecord(value=value, timestamp=self.kit.world.clock.now())])
-        leader = self.kit.leader_or_none(self.topics[0])
+    def produce(self, *values: bytes, topic: str = "") -> None:
+        """To its first topic, if none is named; acknowledged by all in sync."""
+        name = topic or self.topics[0]
+        now = self.kit.world.clock.now()
+        batch = build_batch([NewRecord(value=value, timestamp=now) for value in values])
+        leader = self.kit.leader_or_none(name)
         assert leader is not None
-        topic_id = self.kit.partition(leader, self.topics[0]).topic_id
-        data = {"name": self.topics[0], "topic_id": topic_id}
+        data = {"name": name, "topic_id": self.kit.partition(leader, name).topic_id}
         body = {
             "transactional_id": None,
             "acks": -1,
@@ -230,6 +235,12 @@ class Member:
         assert found is not None
         return found.node_id
 
+    def _name_of(self, topic_id: Any) -> str:
+        for name in self.topics:
+            if self._place(name)["topic_id"] == topic_id:
+                return name
+        return ""
+
     def _place(self, topic: str) -> dict[str, Any]:
         leader = self.kit.leader_or_none(topic)
         assert leader is not None
@@ -238,7 +249,7 @@ class Member:
         return {"topic_id": topic_id, "partitions": [row]}
 
 
-def _acquired(row: Any) -> list[Got]:
+def _acquired(row: Any, topic: str) -> list[Got]:
     data = bytes(row.records or b"")
     values = {
         one.offset: one.value
@@ -246,7 +257,7 @@ def _acquired(row: Any) -> list[Got]:
         for one in records(data[at : at + header.size])
     }
     return [
-        Got(offset, values.get(offset), one.delivery_count)
+        Got(offset, values.get(offset), one.delivery_count, topic)
         for one in row.acquired_records
         for offset in range(one.first_offset, one.last_offset + 1)
     ]
