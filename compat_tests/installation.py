@@ -97,7 +97,7 @@ JAVA_CLIENTS = {
             f"org.apache.logging.log4j:log4j-slf4j-impl:{_LOG4J_VERSION}",
         ),
     )
-    for version in ("4.4.0", "3.9.1")
+    for version in ("4.4.0", KAFKA_VERSION, "3.9.1")
 }
 KAFKA_STREAMS = Bundle(
     f"kafka-streams-{KAFKA_VERSION}",

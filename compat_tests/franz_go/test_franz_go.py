@@ -26,6 +26,9 @@ TESTS: programs.Tests = {
     "rebalance": ("rebalance-join", "rebalance-leave", "assignors"),
     "group-admin": ("simple-commits", "list-groups", "describe-group", "delete-group"),
     "transactions": ("txn-commit", "txn-abort", "txn-isolation"),
+    "share": ("share-groups",),
+    "share-again": ("share-groups",),
+    "share-two": ("share-groups",),
     "exactly-once": ("txn-offsets", "txn-exactly-once"),
 }
 

@@ -64,9 +64,11 @@ class Program:
 
 
 @contextmanager
-def running(version: str, broker: str) -> Iterator[Program]:
+def running(
+    version: str, broker: str, *, folder: Path = Path(__file__).parent, main: str = "Main"
+) -> Iterator[Program]:
     """The program on top of that version's clients; `Unavailable` where it cannot be had."""
-    command = java_program(Path(__file__).parent, JAVA_CLIENTS[version], "Main")
+    command = java_program(folder, JAVA_CLIENTS[version], main)
     program = Program([*command, broker])
     try:
         yield program

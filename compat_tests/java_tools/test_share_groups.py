@@ -43,6 +43,19 @@ def test_what_the_console_consumer_reads_is_read(broker: str, topic: str) -> Non
     assert console(broker, topic, topic, 2) == ["0", "1"]
 
 
+@covers("share-groups")
+def test_the_verifiable_share_consumer_accepts_what_it_reads(broker: str, topic: str) -> None:
+    create(broker, topic, partitions=1)
+    fill(broker, topic, 9)
+    limits = ["--max-messages", "9", "--offset-reset-strategy", "earliest"]
+    said = tool(
+        "kafka-verifiable-share-consumer", broker, "--topic", topic, "--group-id", topic, *limits
+    )
+    counts = [int(one) for one in re.findall(r'"count":(\d+)', said)]
+    assert sum(counts) == 18, "nine read, nine acknowledged"
+    wait_for("nothing is left", lambda: [row[2] for row in offsets(broker, topic)] == ["0"])
+
+
 @covers("share-groups", "list-groups", "delete-group")
 def test_the_life_of_a_share_group_as_its_tool_tells_it(broker: str, topic: str) -> None:
     create(broker, topic, partitions=2)

@@ -39,9 +39,7 @@ class Priorities:
         self._image = image
         self._topic_configs = topic_configs
 
-    def order(
-        self, places: Sequence[Place], led: "Mapping[Place, LedShare]"
-    ) -> "Sequence[Place]":
+    def order(self, places: Sequence[Place], led: "Mapping[Place, LedShare]") -> "Sequence[Place]":
         """The same, what is most urgent first; as they are where nothing tells them apart."""
         weights = {place: self._weight(led[place]) for place in places if place in led}
         if len(set(weights.values())) < 2:
