@@ -1,7 +1,9 @@
 """The compose files serve clients on the host and beside them, soon after `up --wait`."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -19,16 +21,18 @@ def bootstrap(ports: list[int]) -> str:
     return ",".join(f"127.0.0.1:{port}" for port in ports)
 
 
-def goes_round(servers: str, topic: str, count: int = 100) -> None:
+def goes_round(
+    servers: str, topic: str, count: int = 100, settings: Mapping[str, Any] | None = None
+) -> None:
     """A stock client writes with acks=all and reads it all back."""
-    producer = Producer({"bootstrap.servers": servers, "acks": "all", "linger.ms": 5})
+    given = {"bootstrap.servers": servers, **(settings or {})}
+    producer = Producer({**given, "acks": "all", "linger.ms": 5})
     told: list[object] = []
     for index in range(count):
         producer.produce(topic, str(index), on_delivery=lambda error, _: told.append(error))
     assert producer.flush(60) == 0
     assert told == [None] * count
-    settings = {"bootstrap.servers": servers, "group.id": "g", "auto.offset.reset": "earliest"}
-    consumer = Consumer(settings)
+    consumer = Consumer({**given, "group.id": "g", "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
     seen: set[bytes | None] = set()
     give_up_at = time.monotonic() + 60

@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 
 DEFAULT_SERVER: Final = "127.0.0.1:9092"
 SERVER_VARIABLE: Final = "KAFKAPY_BOOTSTRAP_SERVER"
+LOGIN_VARIABLE: Final = "KAFKAPY_COMMAND_CONFIG"
 
 INT16_MAX: Final = 2**15 - 1
 INT32_MAX: Final = 2**31 - 1
@@ -90,8 +91,10 @@ def add_command_config(parser: argparse.ArgumentParser) -> None:
     """As whom to ask."""
     parser.add_argument(
         "--command-config",
+        default=os.environ.get(LOGIN_VARIABLE) or None,
         metavar="FILE",
-        help="client.properties, as for Kafka's tools: security.protocol, sasl.*, ssl.*",
+        help="client.properties, as for Kafka's tools: security.protocol, sasl.*, ssl.* "
+        f"(default: ${LOGIN_VARIABLE})",
     )
 
 

@@ -97,3 +97,11 @@ def test_it_holds_for_one_command(tmp_path: Path) -> None:
     config.write_text("security.protocol=SSL\n")
     assert main(["topics", "list", "--command-config", str(config)]) == 1
     assert login.chosen().protocol == "PLAINTEXT"
+
+
+def test_who_asks_all_the_time_says_it_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KAFKAPY_COMMAND_CONFIG", str(tmp_path / "nowhere.properties"))
+    assert main(["topics", "list"]) == 1
+    assert "--command-config" in capsys.readouterr().err
