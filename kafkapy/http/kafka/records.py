@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafkapy.core.errors import Corrupt, ErrorCode
+from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka.client import Kafka
-from kafkapy.http.kafka.errors import KafkaError
+from kafkapy.http.kafka.errors import KafkaError, check
 from kafkapy.protocol import batch
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.compression import Codec
@@ -85,38 +86,46 @@ async def fetch(
     committed: bool = True,
 ) -> Fetched:
     """One answer's worth from `offset` on. Who waits for more uses `async with Kafka(...)`."""
-    asked = {
-        "partition": partition,
-        "current_leader_epoch": -1,
-        "fetch_offset": offset,
-        "last_fetched_epoch": -1,
-        "log_start_offset": -1,
-        "partition_max_bytes": max_bytes,
-    }
-    body = {
-        "replica_id": -1,
-        "max_wait": max_wait_ms,
-        "min_bytes": 1,
-        "max_bytes": max_bytes,
-        "isolation_level": int(committed),
-        "session_id": 0,
-        "session_epoch": -1,
-        "topics": [{"topic": topic, "partitions": [asked]}],
-        "forgotten_topics_data": [],
-        "rack_id": "",
-    }
+    asked = [{"topic": topic, "partitions": [_asked(partition, offset, max_bytes)]}]
+    body = _fetch_body(asked, max_bytes, max_wait_ms, committed=committed)
 
     def code_of(answer: Any) -> int:
         return int(answer.error_code or _row(answer).error_code)
 
     row = _row(await kafka.ask_leader(topic, partition, ApiKey.FETCH, body, code_of))
-    aborted = row.aborted_transactions if committed else None
-    data = bytes(row.records or b"")
-    try:
-        records, next_offset = _visible(data, offset, aborted or ())
-    except Corrupt as bad:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{topic}-{partition}", str(bad)) from None
-    return Fetched(records, next_offset, row.high_watermark, row.log_start_offset)
+    return _fetched(row, offset, f"{topic}-{partition}", committed=committed)
+
+
+async def fetch_from(
+    kafka: Kafka,
+    broker_id: int,
+    offsets: Mapping[TopicPartition, int],
+    *,
+    max_bytes: int = _DEFAULT_BYTES,
+    max_wait_ms: int = 0,
+) -> dict[TopicPartition, "Fetched | KafkaError"]:
+    """Of several partitions that one broker leads: one answer's worth of them all."""
+    topics: dict[str, list[dict[str, int]]] = {}
+    for where, offset in offsets.items():
+        topics.setdefault(where.topic, []).append(_asked(where.partition, offset, max_bytes))
+    body = _fetch_body(
+        [{"topic": name, "partitions": rows} for name, rows in topics.items()],
+        max_bytes,
+        max_wait_ms,
+        committed=True,
+    )
+    answer = await kafka.ask_broker(broker_id, ApiKey.FETCH, body)
+    check(answer.error_code)
+    found: dict[TopicPartition, Fetched | KafkaError] = {}
+    for topic in answer.responses:
+        for row in topic.partitions:
+            where = TopicPartition(topic.topic, row.partition_index)
+            try:
+                check(row.error_code, f"{where.topic}-{where.partition}")
+                found[where] = _fetched(row, offsets[where], f"{where.topic}-{where.partition}")
+            except KafkaError as failed:
+                found[where] = failed
+    return found
 
 
 async def list_offsets(
@@ -140,6 +149,43 @@ async def list_offsets(
 
     await kafka.until_it_passes(once)
     return dict(sorted(found.items()))
+
+
+def _asked(partition: int, offset: int, max_bytes: int) -> dict[str, int]:
+    return {
+        "partition": partition,
+        "current_leader_epoch": -1,
+        "fetch_offset": offset,
+        "last_fetched_epoch": -1,
+        "log_start_offset": -1,
+        "partition_max_bytes": max_bytes,
+    }
+
+
+def _fetch_body(
+    topics: list[dict[str, Any]], max_bytes: int, max_wait_ms: int, *, committed: bool
+) -> dict[str, Any]:
+    return {
+        "replica_id": -1,
+        "max_wait": max_wait_ms,
+        "min_bytes": 1,
+        "max_bytes": max_bytes,
+        "isolation_level": int(committed),
+        "session_id": 0,
+        "session_epoch": -1,
+        "topics": topics,
+        "forgotten_topics_data": [],
+        "rack_id": "",
+    }
+
+
+def _fetched(row: Any, offset: int, about: str, *, committed: bool = True) -> Fetched:
+    aborted = row.aborted_transactions if committed else None
+    try:
+        records, next_offset = _visible(bytes(row.records or b""), offset, aborted or ())
+    except Corrupt as bad:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, about, str(bad)) from None
+    return Fetched(records, next_offset, row.high_watermark, row.log_start_offset)
 
 
 def _by_leader(

@@ -1,10 +1,10 @@
-"""Offsets of groups, and groups.
+"""Offsets of groups.
 
-    GET  /api/v1/consumer-groups
     GET  /api/v1/consumer-groups/{group}/offsets      committed, end and lag of each partition
     POST /api/v1/consumer-groups/{group}/offsets      commit, in the name of the group
 
-A commit without a member is Kafka's rule: the group has to be empty, or 409.
+Without a member the group has to be empty, or 409: Kafka's rule. One that is pushed to by
+server-sent events is told its `memberId` and `memberEpoch`, and commits with them.
 """
 
 from collections.abc import Mapping
@@ -30,11 +30,6 @@ class Offsets:
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    async def groups(self, request: Request) -> Response:
-        found = await groups.list_groups(self._site.kafka(request))
-        keys = ("name", "protocol", "state", "type", "coordinator")
-        return JSONResponse({"groups": [{key: getattr(one, key) for key in keys} for one in found]})
-
     async def committed(self, request: Request) -> Response:
         kafka, group = self._site.kafka(request), request.path_params["group"]
         found = await groups.committed(kafka, group)
@@ -56,7 +51,11 @@ class Offsets:
                 400, "offsets is a list of objects with a topic, a partition and an offset"
             )
         wanted = dict(_wanted(row) for row in rows)
-        await groups.commit(kafka, group, wanted)
+        member_id, epoch = body.get("memberId", ""), body.get("memberEpoch", -1)
+        if not isinstance(member_id, str):
+            raise Problem(400, "memberId is a text")
+        epoch = bounded(epoch, "memberEpoch", -1, 2**31 - 1)
+        await groups.commit(kafka, group, wanted, member_id=member_id, generation=epoch)
         told = [{**where._asdict(), "offset": offset} for where, offset in wanted.items()]
         return JSONResponse({"group": group, "offsets": told})
 

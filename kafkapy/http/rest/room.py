@@ -2,13 +2,16 @@
 
 from weakref import WeakKeyDictionary
 
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from kafkapy.http.registry.room import own_kafka, registry_of
+from kafkapy.http.rest.configs import Configs
 from kafkapy.http.rest.consuming import Consuming
+from kafkapy.http.rest.groups import Groups
 from kafkapy.http.rest.offsets import Offsets
 from kafkapy.http.rest.once.once import Once
 from kafkapy.http.rest.producing import Producing
+from kafkapy.http.rest.push.pushing import Pushing
 from kafkapy.http.rest.schemas import Schemas
 from kafkapy.http.rest.topics import Topics
 from kafkapy.http.site import Site
@@ -38,21 +41,33 @@ async def run(site: Site) -> None:
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    config, schemas = site.config, schemas_of(site)
+    settings, schemas = site.config, schemas_of(site)
     once = Once(
         lambda: own_kafka(site),
-        config.http_idempotency_retention_ms,
-        config.http_idempotency_max_keys,
+        settings.http_idempotency_retention_ms,
+        settings.http_idempotency_max_keys,
     )
+    configs, groups, pushing = Configs(site), Groups(site), Pushing(site, schemas)
     topics, producing = Topics(site), Producing(site, once, schemas)
     consuming, offsets = Consuming(site, schemas), Offsets(site)
     return [
-        Route("/api/v1/topics", topics.list),
-        Route("/api/v1/topics/{topic}", topics.one),
+        Route("/api/v1/topics", topics.list, methods=["GET"]),
+        Route("/api/v1/topics", topics.create, methods=["POST"]),
+        Route("/api/v1/topics/{topic}", topics.one, methods=["GET"]),
+        Route("/api/v1/topics/{topic}", topics.delete, methods=["DELETE"]),
+        Route("/api/v1/topics/{topic}/partitions", topics.grow, methods=["POST"]),
+        Route("/api/v1/topics/{topic}/configs", configs.read, methods=["GET"]),
+        Route("/api/v1/topics/{topic}/configs", configs.change, methods=["PATCH"]),
         Route("/api/v1/topics/{topic}/messages", producing.page, methods=["POST"]),
         Route(f"{_PARTITION}/messages", consuming.messages),
-        Route(f"{_PARTITION}/stream", consuming.stream),
-        Route(_GROUPS, offsets.groups),
+        Route(f"{_PARTITION}/stream", pushing.partition_events),
+        WebSocketRoute(f"{_PARTITION}/stream", pushing.partition_socket),
+        Route(f"{_GROUPS}/{{group}}/stream", pushing.group_events),
+        WebSocketRoute(f"{_GROUPS}/{{group}}/stream", pushing.group_socket),
+        Route(_GROUPS, groups.list),
+        Route(f"{_GROUPS}/{{group}}", groups.one, methods=["GET"]),
+        Route(f"{_GROUPS}/{{group}}", groups.delete, methods=["DELETE"]),
+        Route(f"{_GROUPS}/{{group}}/offsets/reset", groups.reset, methods=["POST"]),
         Route(f"{_GROUPS}/{{group}}/offsets", offsets.committed, methods=["GET"]),
         Route(f"{_GROUPS}/{{group}}/offsets", offsets.commit, methods=["POST"]),
     ]

@@ -13,7 +13,7 @@ them, and those with a guid in a header.
 
 import base64
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafkapy.http.kafka.client import Kafka
@@ -150,7 +150,9 @@ class Schemas:
 
     # --- read ---
 
-    async def shown(self, records: Sequence[Record], reading: str) -> AsyncIterator[dict[str, Any]]:
+    async def shown(
+        self, records: Sequence[Record], reading: str
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """Each record as a message is told."""
         if reading != BY_SCHEMA:
             for record in records:

@@ -1,5 +1,13 @@
-"""GET /api/v1/topics, and GET /api/v1/topics/{topic} with where each partition begins and ends."""
+"""Topics: listed, described with where each partition begins and ends, made, grown, deleted.
 
+GET    /api/v1/topics?after=&limit=
+POST   /api/v1/topics                        {"name", "partitions", "replicationFactor", "configs"}
+GET    /api/v1/topics/{topic}
+DELETE /api/v1/topics/{topic}
+POST   /api/v1/topics/{topic}/partitions     {"count": 12}
+"""
+
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -7,12 +15,18 @@ from starlette.responses import JSONResponse, Response
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.http.kafka import records
-from kafkapy.http.kafka.errors import KafkaError
-from kafkapy.http.rest.asking import number
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.kafka.errors import KafkaError, check
+from kafkapy.http.problems import Problem
+from kafkapy.http.rest.asking import bounded, flag, json_object, number, only
 from kafkapy.http.site import Site
 from kafkapy.kraft.acls import Operation, ResourceType
+from kafkapy.protocol.api_keys import ApiKey
 
 _MOST_TOPICS: Final = 10_000
+_MOST_PARTITIONS: Final = 100_000
+_MOST_REPLICAS: Final = 2**15 - 1
+_FIELDS: Final = ("name", "partitions", "replicationFactor", "configs")
 
 
 class Topics:
@@ -39,21 +53,101 @@ class Topics:
         return JSONResponse(told)
 
     async def one(self, request: Request) -> Response:
+        return JSONResponse(await told(self._site.kafka(request), request.path_params["topic"]))
+
+    async def create(self, request: Request) -> Response:
+        body = only(await json_object(request), _FIELDS)
+        name = body.get("name")
+        if not isinstance(name, str) or not name:
+            raise Problem(400, "a topic has a name")
+        partitions = bounded(body.get("partitions", -1), "partitions", -1, _MOST_PARTITIONS)
+        replicas = bounded(
+            body.get("replicationFactor", -1), "replicationFactor", -1, _MOST_REPLICAS
+        )
+        configs = configs_of(body.get("configs", {}))
+        is_trial = flag(request, "validateOnly")
+        await create(
+            self._site.kafka(request), name, partitions, replicas, configs, is_trial=is_trial
+        )
+        path = f"/api/v1/topics/{name}"
+        return JSONResponse({"name": name}, 200 if is_trial else 201, {"location": path})
+
+    async def delete(self, request: Request) -> Response:
+        await delete(self._site.kafka(request), request.path_params["topic"])
+        return Response(None, 204)
+
+    async def grow(self, request: Request) -> Response:
         kafka, name = self._site.kafka(request), request.path_params["topic"]
-        if not await kafka.allowed(Operation.DESCRIBE, ResourceType.TOPIC, [name]):
-            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
-        topic = kafka.topic(name)
-        starts = await records.list_offsets(kafka, name, dict.fromkeys(topic.partitions, -2))
-        ends = await records.list_offsets(kafka, name, dict.fromkeys(topic.partitions, -1))
-        rows = [
-            {
-                "partition": index,
-                "leader": state.leader,
-                "replicas": list(state.replicas),
-                "isr": list(state.isr),
-                "startOffset": starts[index],
-                "endOffset": ends[index],
-            }
-            for index, state in sorted(topic.partitions.items())
-        ]
-        return JSONResponse({"name": name, "id": str(topic.id), "partitions": rows})
+        body = only(await json_object(request), ("count",))
+        count = bounded(body.get("count"), "count", 1, _MOST_PARTITIONS)
+        topic = {"name": name, "count": count, "assignments": None}
+        asked = {"topics": [topic], "timeout": kafka.timeout_ms, "validate_only": False}
+        row = (await kafka.ask(ApiKey.CREATE_PARTITIONS, asked)).results[0]
+        check(row.error_code, name, row.error_message)
+        return JSONResponse({"name": name, "partitions": count})
+
+
+async def told(kafka: Kafka, name: str) -> dict[str, Any]:
+    """What a topic is told to be. KafkaError if it may not be seen, or is not there."""
+    if not await kafka.allowed(Operation.DESCRIBE, ResourceType.TOPIC, [name]):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
+    topic = kafka.topic(name)
+    starts = await records.list_offsets(kafka, name, dict.fromkeys(topic.partitions, records.START))
+    ends = await records.list_offsets(kafka, name, dict.fromkeys(topic.partitions, records.END))
+    rows = [
+        {
+            "partition": index,
+            "leader": state.leader,
+            "replicas": list(state.replicas),
+            "isr": list(state.isr),
+            "startOffset": starts[index],
+            "endOffset": ends[index],
+        }
+        for index, state in sorted(topic.partitions.items())
+        if index in starts and index in ends
+    ]
+    return {"name": name, "id": str(topic.id), "partitions": rows}
+
+
+async def create(
+    kafka: Kafka,
+    name: str,
+    partitions: int,
+    replicas: int,
+    configs: Mapping[str, str],
+    *,
+    is_trial: bool = False,
+) -> None:
+    """-1: as the cluster has it by default."""
+    topic = {
+        "name": name,
+        "num_partitions": partitions,
+        "replication_factor": replicas,
+        "assignments": [],
+        "configs": [{"name": key, "value": value} for key, value in configs.items()],
+    }
+    body = {"topics": [topic], "timeout": kafka.timeout_ms, "validate_only": is_trial}
+    row = (await kafka.ask(ApiKey.CREATE_TOPICS, body)).topics[0]
+    check(row.error_code, name, row.error_message)
+
+
+async def delete(kafka: Kafka, name: str) -> None:
+    topics = [{"name": name, "topic_id": None}]
+    body = {"topics": topics, "timeout": kafka.timeout_ms}
+    row = (await kafka.ask(ApiKey.DELETE_TOPICS, body)).responses[0]
+    check(row.error_code, name, row.error_message)
+
+
+def configs_of(said: Any) -> dict[str, str]:
+    """Of JSON: numbers and truth may be written as such."""
+    if not isinstance(said, Mapping):
+        raise Problem(400, "configs are an object")
+    return {name: text_of(name, value) for name, value in said.items()}
+
+
+def text_of(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise Problem(400, f"{name}: a text, a number, true or false")

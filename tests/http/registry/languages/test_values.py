@@ -122,3 +122,14 @@ def test_protobuf_knows_what_it_imports() -> None:
     text = 'syntax = "proto3"; package p; import "o.proto"; message M { o.O o = 1; }'
     source = protobuf(text, {"o.proto": 'syntax = "proto3"; package o; message O { int32 n = 1; }'})
     assert read(source, [one(source, {"o": {"n": 7}})]) == [{"o": {"n": 7}}]
+
+
+@pytest.mark.parametrize(
+    "items",
+    ["null", record(), record(field("none", "null")), {"type": "fixed", "name": "F", "size": 0}],
+)
+def test_a_list_of_nothings_without_end_is_none(items: Any) -> None:
+    """Ten bytes say that they are four billion billion of them."""
+    source = avro(record(field("list", {"type": "array", "items": items}), name="L"))
+    assert isinstance(read(source, [b"\xfe" * 8 + b"\x7f\x00"])[0], Unfit)
+    assert len(read(source, [b"\x04\x00"])[0]["list"]) == 2

@@ -11,6 +11,9 @@ import io
 import json
 from typing import Any
 
+import avro.errors
+import avro.io
+import avro.schema
 import fastavro
 from fastavro.types import Schema as Parsed
 from fastavro.validation import ValidationError
@@ -23,7 +26,7 @@ _WRONG = (
     *(ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError),
     *(OverflowError, ArithmeticError, StopIteration, RecursionError, AssertionError),
     ValidationError,
-    MemoryError,  # four billion nothings are ten bytes: the worker has a bound (worker.py)
+    avro.errors.AvroException,
 )
 
 
@@ -32,7 +35,9 @@ class Values:
 
     def __init__(self, source: Source) -> None:
         # Bounds, and names that are no names.
-        reading.read(source)
+        checked = reading.read(source)
+        # Ten bytes can say that they are four billion billion nothings. Apache's package counts.
+        self._counted = avro.io.DatumReader(checked) if _may_be_endless(checked) else None
         known: dict[str, Any] = {}
         try:
             for imported in source.imports:
@@ -60,6 +65,8 @@ class Values:
         """For people: without unions' branches, dates as dates."""
         stream = io.BytesIO(data)
         try:
+            if self._counted is not None:
+                self._counted.read(avro.io.BinaryDecoder(io.BytesIO(data)))
             found = fastavro.schemaless_reader(stream, self._schema, None)
         except _WRONG as why:
             raise Unfit(_said(why)) from None
@@ -82,6 +89,41 @@ class Values:
         fastavro.validate(value, self._schema)
         fastavro.schemaless_writer(stream, self._schema, value, strict_allow_default=True)
         return stream.getvalue()
+
+
+def _may_be_endless(schema: avro.schema.Schema) -> bool:
+    """Whether somewhere in it is a list of what takes no bytes."""
+    waiting, seen = [schema], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        match one:
+            case avro.schema.ArraySchema():
+                if _is_nothing(one.items, ()):
+                    return True
+                waiting.append(one.items)
+            case avro.schema.MapSchema():
+                waiting.append(one.values)
+            case avro.schema.UnionSchema():
+                waiting.extend(one.schemas)
+            case avro.schema.RecordSchema():
+                waiting.extend(field.type for field in one.fields)
+    return False
+
+
+def _is_nothing(schema: avro.schema.Schema, within: tuple[int, ...]) -> bool:
+    """Whether its values take no bytes; one that holds itself has some somewhere."""
+    match schema:
+        case avro.schema.FixedSchema():
+            return int(schema.size) == 0
+        case avro.schema.RecordSchema():
+            if id(schema) in within:
+                return True
+            inside = (*within, id(schema))
+            return all(_is_nothing(field.type, inside) for field in schema.fields)
+    return str(schema.type) == "null"
 
 
 def _said(why: BaseException) -> str:

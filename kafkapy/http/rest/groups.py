@@ -1,0 +1,196 @@
+"""Groups: listed, described, deleted; their offsets set elsewhere, shown first.
+
+    GET    /api/v1/consumer-groups
+    GET    /api/v1/consumer-groups/{group}
+    DELETE /api/v1/consumer-groups/{group}
+    POST   /api/v1/consumer-groups/{group}/offsets/reset?dryRun=true
+           {"to": "earliest"}            "latest", "offset", "shift" or "time" with "value"
+           {"to": "time", "value": 1700000000000, "topics": ["orders"]}
+
+A dry run tells each partition's offset before and after, and a tag: sent again with it as
+`If-Match`, what is done is what was shown, or nothing (412).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from kafkapy.core.errors import Corrupt, ErrorCode
+from kafkapy.core.ids import TopicPartition
+from kafkapy.group.embedded import read_assignment
+from kafkapy.http.kafka import groups, records
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.kafka.errors import KafkaError, check
+from kafkapy.http.problems import Problem
+from kafkapy.http.rest.asking import bounded, flag, json_object, only
+from kafkapy.http.rest.etags import require_match, tag_of
+from kafkapy.http.site import Site
+from kafkapy.kraft.acls import Operation, ResourceType
+from kafkapy.protocol.api_keys import ApiKey
+
+WAYS: Final = ("earliest", "latest", "offset", "shift", "time")
+_MOST_PARTITIONS: Final = 10_000
+_HIGHEST: Final = 2**62
+
+
+class Groups:
+    """`site`'s pages."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def list(self, request: Request) -> Response:
+        found = await groups.list_groups(self._site.kafka(request))
+        keys = ("name", "protocol", "state", "type", "coordinator")
+        return JSONResponse({"groups": [{key: getattr(one, key) for key in keys} for one in found]})
+
+    async def one(self, request: Request) -> Response:
+        return JSONResponse(
+            await described(self._site.kafka(request), request.path_params["group"])
+        )
+
+    async def delete(self, request: Request) -> Response:
+        await groups.delete(self._site.kafka(request), request.path_params["group"])
+        return Response(None, 204)
+
+    async def reset(self, request: Request) -> Response:
+        kafka, group = self._site.kafka(request), request.path_params["group"]
+        body = only(await json_object(request), ("to", "value", "topics"))
+        committed = await groups.committed(kafka, group)
+        rows = await _preview(kafka, committed, body)
+        told = {"group": group, "offsets": rows}
+        if flag(request, "dryRun"):
+            return JSONResponse(told, headers={"etag": tag_of(told)})
+        require_match(request, told)
+        chosen = {TopicPartition(row["topic"], row["partition"]): row["after"] for row in rows}
+        await groups.commit(kafka, group, chosen)
+        return JSONResponse(told)
+
+
+async def described(kafka: Kafka, group: str) -> dict[str, Any]:
+    """As the new protocol's groups are, or else the old one's."""
+    body = {"group_ids": [group], "include_authorized_operations": False}
+    answer = await kafka.ask_coordinator(
+        group, ApiKey.CONSUMER_GROUP_DESCRIBE, body, lambda one: int(one.groups[0].error_code)
+    )
+    row = answer.groups[0]
+    if row.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        return await _classic(kafka, group)
+    check(row.error_code, group, row.error_message)
+    members = [
+        _member(
+            one,
+            (
+                {"topic": topic.topic_name, "partition": partition}
+                for topic in one.assignment.topic_partitions
+                for partition in topic.partitions
+            ),
+        )
+        for one in row.members
+    ]
+    return _told(group, "consumer", row.group_state, row.assignor_name, members)
+
+
+async def _classic(kafka: Kafka, group: str) -> dict[str, Any]:
+    body = {"groups": [group], "include_authorized_operations": False}
+    answer = await kafka.ask_coordinator(
+        group, ApiKey.DESCRIBE_GROUPS, body, lambda one: int(one.groups[0].error_code)
+    )
+    row = answer.groups[0]
+    check(row.error_code, group, row.error_message)
+    is_consumers = row.protocol_type == "consumer"
+    members = [
+        _member(one, _owned(one.member_assignment) if is_consumers else ()) for one in row.members
+    ]
+    return _told(group, "classic", row.group_state, row.protocol_data, members)
+
+
+def _told(group: str, kind: str, state: str, assignor: str, members: Any) -> dict[str, Any]:
+    return {"name": group, "type": kind, "state": state, "assignor": assignor, "members": members}
+
+
+def _member(member: Any, owned: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "memberId": member.member_id,
+        "clientId": member.client_id,
+        "host": member.client_host,
+        "partitions": list(owned),
+    }
+
+
+def _owned(assignment: bytes) -> list[dict[str, Any]]:
+    """A member writes that itself: what cannot be read is told as nothing."""
+    try:
+        found = read_assignment(assignment)
+    except Corrupt:
+        return []
+    return [
+        {"topic": topic.topic, "partition": partition}
+        for topic in (found.assigned_partitions if found else ())
+        for partition in topic.partitions
+    ]
+
+
+async def _preview(
+    kafka: Kafka, committed: Mapping[TopicPartition, int], body: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    way: Any = body.get("to")
+    value: Any = body.get("value")
+    if way not in WAYS:
+        raise Problem(400, f"to is one of {', '.join(WAYS)}")
+    if way in ("offset", "shift", "time"):
+        value = bounded(value, "value", -_HIGHEST if way == "shift" else 0, _HIGHEST)
+    rows = []
+    for topic, partitions in sorted((await _wanted(kafka, committed, body.get("topics"))).items()):
+        starts = await _ends(kafka, topic, partitions, records.START)
+        ends = await _ends(kafka, topic, partitions, records.END)
+        at_time = await _ends(kafka, topic, partitions, value) if way == "time" else {}
+        for partition in sorted(partitions):
+            start, end = starts[partition], ends[partition]
+            before = committed.get(TopicPartition(topic, partition))
+            match way:
+                case "earliest":
+                    after = start
+                case "latest":
+                    after = end
+                case "offset":
+                    after = value
+                case "shift":
+                    after = (start if before is None else before) + value
+                case _:
+                    # Nothing is as young: what comes next.
+                    after = at_time[partition] if at_time[partition] >= 0 else end
+            after = max(start, min(after, end))
+            rows.append({"topic": topic, "partition": partition, "before": before, "after": after})
+    return rows
+
+
+async def _wanted(
+    kafka: Kafka, committed: Mapping[TopicPartition, int], topics: Any
+) -> dict[str, set[int]]:
+    """All partitions of the topics that are named, or else what the group has committed."""
+    wanted: dict[str, set[int]] = {}
+    if topics is None:
+        for where in committed:
+            if where.topic in kafka.image.topics_by_name:
+                wanted.setdefault(where.topic, set()).add(where.partition)
+    elif isinstance(topics, list) and all(isinstance(one, str) for one in topics):
+        # Looked at by name before it is said whether it is there.
+        seen = await kafka.allowed(Operation.DESCRIBE, ResourceType.TOPIC, topics)
+        for topic in topics:
+            if topic not in seen:
+                raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, topic)
+            wanted[topic] = set(kafka.topic(topic).partitions)
+    else:
+        raise Problem(400, "topics is a list of names")
+    if not wanted:
+        raise Problem(409, "the group has committed nothing: name topics")
+    if sum(map(len, wanted.values())) > _MOST_PARTITIONS:
+        raise Problem(413, f"more than {_MOST_PARTITIONS} partitions: name topics")
+    return wanted
+
+
+async def _ends(kafka: Kafka, topic: str, partitions: Iterable[int], when: int) -> dict[int, int]:
+    return await records.list_offsets(kafka, topic, dict.fromkeys(partitions, when))

@@ -1,0 +1,1 @@
+"""Messages as they come, to somebody who stays: server-sent events and WebSockets."""

@@ -1,0 +1,125 @@
+"""The pages that push.
+
+    GET /api/v1/topics/{topic}/partitions/{partition}/stream?offset=&as=      (both, by `Upgrade`)
+    GET /api/v1/consumer-groups/{group}/stream?topics=a,b&offset=&as=&ack=
+
+    server-sent events (events.py)    down only: what was done is committed by POST …/offsets
+    WebSocket (sockets.py)            acknowledgements come back on it, at most `window` are due
+
+What is refused is refused before anything has begun, with a status.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.websockets import WebSocket
+
+from kafkapy.core.errors import ErrorCode
+from kafkapy.core.ids import TopicPartition
+from kafkapy.http.kafka import records
+from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.kafka.errors import KafkaError
+from kafkapy.http.problems import Problem
+from kafkapy.http.rest.asking import number, partition_of, word
+from kafkapy.http.rest.consuming import start_of
+from kafkapy.http.rest.push.events import Events
+from kafkapy.http.rest.push.feeds import Feed
+from kafkapy.http.rest.push.members import Member, member_id_of
+from kafkapy.http.rest.push.pump import Pump, Tell
+from kafkapy.http.rest.push.sockets import serve
+from kafkapy.http.rest.schemas import Schemas
+from kafkapy.http.rest.values import READINGS
+from kafkapy.http.site import Site
+from kafkapy.kraft.acls import Operation, ResourceType
+
+MOST_WINDOW: Final = 10_000
+_WINDOW: Final = 1000
+_MOST_TOPICS: Final = 1000
+
+# A feed for `kafka`, which is its own.
+MakeFeed = Callable[[Kafka], Feed]
+MakePump = Callable[[Kafka, Tell], Pump]
+
+
+class Pushing:
+    """`site`'s pages."""
+
+    def __init__(self, site: Site, schemas: Schemas) -> None:
+        self._site = site
+        self._schemas = schemas
+
+    async def partition_events(self, request: Request) -> Response:
+        last = request.headers.get("last-event-id", "")
+        went_on = str(int(last) + 1) if last.isascii() and last.isdigit() else None
+        make = await self._partition(request, went_on)
+        pump = self._pumped(request, make, window=0)
+        return Events(self._site.kafka(request), pump, has_ids=True)
+
+    async def group_events(self, request: Request) -> Response:
+        make = await self._group(request)
+        is_automatic = word(request, "ack", ("manual", "auto")) == "auto"
+        pump = self._pumped(request, make, window=0, is_automatic=is_automatic)
+        return Events(self._site.kafka(request), pump, has_ids=False)
+
+    async def partition_socket(self, socket: WebSocket) -> None:
+        async def prepare() -> MakePump:
+            window = number(socket, "window", 0, most=MOST_WINDOW)
+            return self._pumped(socket, await self._partition(socket, None), window=window)
+
+        await serve(socket, self._site.kafka(socket), prepare)
+
+    async def group_socket(self, socket: WebSocket) -> None:
+        async def prepare() -> MakePump:
+            is_automatic = word(socket, "ack", ("manual", "auto")) == "auto"
+            window = number(socket, "window", _WINDOW, least=1, most=MOST_WINDOW)
+            return self._pumped(
+                socket, await self._group(socket), window=window, is_automatic=is_automatic
+            )
+
+        await serve(socket, self._site.kafka(socket), prepare)
+
+    def _pumped(
+        self, asked: HTTPConnection, make: MakeFeed, *, window: int, is_automatic: bool = False
+    ) -> MakePump:
+        reading = word(asked, "as", READINGS)
+
+        def pump(kafka: Kafka, tell: Tell) -> Pump:
+            return Pump(
+                make(kafka),
+                self._schemas,
+                tell,
+                reading=reading,
+                window=window,
+                is_automatic=is_automatic,
+            )
+
+        return pump
+
+    async def _partition(self, asked: HTTPConnection, went_on: str | None) -> MakeFeed:
+        where = TopicPartition(asked.path_params["topic"], partition_of(asked))
+        said = went_on or asked.query_params.get("offset", "latest")
+        kafka = self._site.kafka(asked)
+        offset = await start_of(kafka, where.topic, where.partition, said)
+        await records.fetch(kafka, where.topic, where.partition, offset, max_bytes=1)
+        return lambda kafka: Feed(kafka, {where: offset})
+
+    async def _group(self, asked: HTTPConnection) -> MakeFeed:
+        kafka, group = self._site.kafka(asked), asked.path_params["group"]
+        topics = {one for one in asked.query_params.get("topics", "").split(",") if one}
+        if not 0 < len(topics) <= _MOST_TOPICS:
+            raise Problem(400, f"topics names 1 to {_MOST_TOPICS}, with commas between")
+        start = records.END if word(asked, "offset", ("latest", "earliest")) == "latest" else -2
+        read = await kafka.allowed(Operation.READ, ResourceType.TOPIC, sorted(topics))
+        if topics - read:
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, min(topics - read))
+        if not await kafka.allowed(Operation.READ, ResourceType.GROUP, [group]):
+            raise KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED, group)
+        for topic in topics:
+            kafka.topic(topic)
+        member_id = member_id_of(kafka)
+        return lambda kafka: Member(kafka, group, topics, member_id, start)
+
+
+Prepare = Callable[[], Awaitable[MakePump]]
