@@ -15,7 +15,7 @@ replica.fetch.wait.max.ms. formats/replication 1; KIP-227.
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from kafkapy.broker.fetch.reading import read_partition
+from kafkapy.broker.fetch.reading import Fetched, read_partition
 from kafkapy.broker.fetch.sessions import Wanted
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.replication.throttle import ReplicationThrottle
@@ -169,50 +169,78 @@ class ReplicaSession:
             self._parked.heard(count_bytes)
 
     def answer(self, call: "Call[FetchRequestView]") -> Encoded:
-        """What there is to tell, as far as it fits; the rest is told next time."""
+        """What there is to tell, as far as it fits; the rest is told next time.
+
+        The first answer of a session names every partition of it, with or without records: Apache
+        Kafka's followers throw away one that does not, and ask the same again, for ever.
+        """
         request = call.body
+        is_whole = request.session_epoch == _NEW
         left = min(request.max_bytes, self._node.config.fetch_max_bytes)
         size = 0
         count = 0
+        has_room = True
         self._has_left_over = False
         topics: dict[UUID | None, list[FetchedPartition]] = {}
-        for standing in list(self.news):
-            if count >= MOST_ROWS:
+        for standing in list(self._standing.values() if is_whole else self.news):
+            if count >= MOST_ROWS and not is_whole:
                 self._has_left_over = True
                 break
-            if self._must_wait(standing.partition):
-                continue
             wanted = standing.wanted
-            most = min(left, wanted.max_bytes)
-            # Who was refused is asked again who it is: it is no replica yet, or it is by now.
-            heard_at = None if standing.partition is not None else call.received
-            found = read_partition(
-                self._node, request, wanted, most, is_first=not size, heard_at=heard_at
-            )
-            standing.watch(found.partition or standing.partition)
-            if size and _has_more(found.partition, wanted) and not 0 < found.size < most:
-                # There is no room for it, or its last batch is cut off: it is the first next
-                # time, when a batch of any size finds room.
-                found.release()
-                break
-            del self.news[standing]
-            standing.has_more = False
-            if found.size:
-                standing.had_all = False
-            row = found.row
-            if row.slices or _is_news(wanted, row):
+            if not has_room or self._must_wait(standing.partition):
+                if not is_whole:
+                    continue
+                row = self._without_records(call, standing)
+            else:
+                most = min(left, wanted.max_bytes)
+                found = self._read(call, standing, most, is_first=not size)
+                if size and _has_more(found.partition, wanted) and not 0 < found.size < most:
+                    # There is no room for it, or its last batch is cut off: it is the first next
+                    # time, when a batch of any size finds room.
+                    found.release()
+                    if not is_whole:
+                        break
+                    has_room = False
+                    row = self._without_records(call, standing)
+                else:
+                    self.news.pop(standing, None)
+                    standing.has_more = False
+                    if found.size:
+                        standing.had_all = False
+                    row = found.row
+                    size += found.size
+                    left -= found.size
+                    self._count(standing.partition, found.size)
+            if is_whole or row.slices or _is_news(wanted, row):
                 count += 1
                 topics.setdefault(wanted.topic_id, []).append(row)
                 wanted.told_high_watermark = row.high_watermark
                 wanted.told_log_start_offset = row.log_start_offset
-            size += found.size
-            left -= found.size
-            self._count(standing.partition, found.size)
         told: list[FetchedTopic] = [(None, topic_id, rows) for topic_id, rows in topics.items()]
         parts = pack_fetch_response(
             call.version, call.correlation_id, topics=told, session_id=self.id
         )
         return Encoded(parts)
+
+    def _read(
+        self, call: "Call[FetchRequestView]", standing: _Standing, most: int, *, is_first: bool
+    ) -> Fetched:
+        # Who was refused is asked again who it is: it is no replica yet, or it is by now.
+        heard_at = None if standing.partition is not None else call.received
+        found = read_partition(
+            self._node, call.body, standing.wanted, most, is_first=is_first, heard_at=heard_at
+        )
+        standing.watch(found.partition or standing.partition)
+        return found
+
+    def _without_records(
+        self, call: "Call[FetchRequestView]", standing: _Standing
+    ) -> FetchedPartition:
+        """It stays in the news if it has more than this tells."""
+        found = self._read(call, standing, 0, is_first=False)
+        if not _has_more(found.partition, standing.wanted):
+            self.news.pop(standing, None)
+        return found.row
 
     def _count(self, partition: Partition | None, size: int) -> None:
         throttle = self._throttle

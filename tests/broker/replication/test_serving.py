@@ -194,6 +194,32 @@ def test_what_does_not_fit_is_told_next_time(kit: Kit) -> None:
     assert told == set(range(6))
 
 
+def test_the_first_answer_names_everything_whether_it_has_room_or_not(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A follower of Apache Kafka's throws away one that does not, and asks the same again."""
+    monkeypatch.setattr(serving, "MOST_ROWS", 8)
+    for index in range(6):
+        kit.produce(index, b"x" * 1000)
+    first = rows(kit.ask([(index, 0) for index in range(COUNT)], max_bytes=2000))
+    assert first.keys() == set(range(COUNT))
+    assert {index for index, row in first.items() if row.records} == {0}
+    assert not any(row.error_code for row in first.values())
+    told = {0}
+    for _ in range(5):
+        found = kit.ask([(index, 1) for index in told], max_bytes=2000, wait_ms=0)
+        told |= {index for index, row in rows(found).items() if row.records}
+    assert told == set(range(6)), "the rest follows, in order"
+
+
+def test_the_first_answer_names_what_is_throttled_without_its_records(throttled: Kit) -> None:
+    throttled.session = (0, 0)
+    throttled.produce(0)
+    first = rows(throttled.read(throttled.wait(throttled.ask([(0, 0), (1, 0)]))))
+    assert first.keys() == {0, 1}
+    assert not first[0].records
+
+
 def test_who_is_not_led_here_any_more_is_told_so_at_once(kit: Kit) -> None:
     kit.begin()
     later = kit.ask([])
@@ -359,9 +385,11 @@ def test_who_is_in_sync_never_waits(throttled: Kit) -> None:
 
 def test_one_answer_does_not_tell_of_thousands(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left over is told by the next fetches, at once, and before what comes later."""
+    kit.begin()
     monkeypatch.setattr(serving, "MOST_ROWS", 8)
-    answers = [rows(kit.read(kit.wait(kit.ask([(index, 0) for index in range(COUNT)]))))]
-    answers += [rows(kit.ask([])), rows(kit.ask([]))]
+    for index in range(COUNT):
+        kit.produce(index)
+    answers = [rows(kit.ask([])) for _ in range(3)]
     assert [len(one) for one in answers] == [8, 8, 4]
     assert sorted(index for one in answers for index in one) == list(range(COUNT))
     assert isinstance(kit.ask([]), Later), "all is told"
