@@ -104,17 +104,18 @@ compat: $(VENV)/.dev
 	  $(MAKE) --no-print-directory spark-test TARGET=both || status=$$?; \
 	  $(BIN)/python -m compat_tests.report --print; exit $$status
 
-# The same tests and Spark with three replicas of everything, then while the nodes are restarted in
-# turn. Not run: what starts servers of its own all the same, whatever the shared one is.
+# Apache Kafka's tools, on three nodes of each; then the same tests as above and Spark with three
+# replicas of everything, then while the nodes are restarted in turn. Not run: what starts servers of its own all the same, whatever the shared one is.
 compat-cluster: $(VENV)/.dev
 	@$(BIN)/python scripts/parts --prepare
-	status=0; for how in "" --disturbed; do \
+	status=0; $(BIN)/python -m pytest compat_tests/cluster_tools || status=$$?; \
+	  for how in "" --disturbed; do \
 	  $(BIN)/python -m pytest $(CLUSTER_TESTS) --show-capture=no --target $(or $(SERVER),both) --nodes 3 $$how \
 	    -n auto --dist loadgroup || status=$$?; \
 	  $(MAKE) --no-print-directory spark-test TARGET=$(or $(SERVER),both) SPARK_ON="--nodes 3 $$how" || status=$$?; done; \
 	  $(BIN)/python -m compat_tests.report --print; exit $$status
 
-CLUSTER_TESTS := $(filter-out compat_tests/differ/ compat_tests/crashes/ compat_tests/chaos/ compat_tests/security/,$(wildcard compat_tests/*/))
+CLUSTER_TESTS := $(filter-out compat_tests/differ/ compat_tests/crashes/ compat_tests/chaos/ compat_tests/security/ compat_tests/cluster_tools/,$(wildcard compat_tests/*/))
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.report

@@ -31,11 +31,12 @@ pytestmark = [
         pytest.param([], id="clean stops, static voters"),
         pytest.param(["--kill", "--dynamic"], id="kill -9, dynamic voters"),
         pytest.param(["--separate"], id="controllers of their own"),
+        pytest.param(["--separate", "--empty"], id="brokers with empty directories"),
     ],
 )
 def test_a_cluster_is_moved_to_kafkapy_and_back(options: list[str], tmp_path: Path) -> None:
-    """Each node in turn, on the directories that it has: nothing acknowledged is lost,
-    nothing doubled or torn, groups miss nothing, replicas' files are the same bytes."""
+    """Each node in turn, on the directories that it has (or on empty ones): nothing acknowledged
+    is lost, nothing doubled or torn, groups miss nothing, replicas' files are the same bytes."""
     command = [sys.executable, "-m", "compat_tests.migration", "--data", str(tmp_path), *options]
     for _ in range(PROCESSES):
         done = subprocess.run(

@@ -126,6 +126,8 @@ def _broker_entry(config: BrokerConfig, name: str) -> Described:
     # A key that nobody knows may hold a password: Kafka does not show it either.
     is_sensitive = key is None or key.is_sensitive
     found = _from_own_name(list(broker_values(name, config.layers)), name)
+    if name in HIDDEN_UNLESS_SET:  # and have no default to tell then
+        found = [one for one in found if one.source is not Source.DEFAULT]
     if is_sensitive:
         found = [one._replace(value=None) for one in found]
     value = None if is_sensitive else _value_in_force(config, name)

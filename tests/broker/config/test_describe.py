@@ -83,8 +83,10 @@ def test_sensitive_values_are_never_shown() -> None:
 def test_a_throttle_shows_once_it_is_set() -> None:
     config = minimal()
     config.alter(cluster={}, broker={"leader.replication.throttled.rate": "5"})
-    names = {one.name for one in describe_broker(config)}
-    assert "leader.replication.throttled.rate" in names
+    entries = describe_broker(config)
+    names = {one.name for one in entries}
+    (entry,) = (one for one in entries if one.name == "leader.replication.throttled.rate")
+    assert [(one.value, one.source) for one in entry.synonyms] == [("5", 2)]
     assert "follower.replication.throttled.rate" not in names
 
 
