@@ -185,6 +185,11 @@ $(VENV)/.console: $(VENV)/.dev
 console-test: $(VENV)/.console
 	$(BIN)/python -m pytest console_tests --timeout 300
 
+# KEDA's scalers and others' exporters, built with Go (exporter_tests/README.md).
+.PHONY: exporters
+exporters: $(VENV)/.dev
+	$(BIN)/python -m pytest exporter_tests --timeout 2000
+
 oracle: $(VENV)/.python
 	$(BIN)/python scripts/oracle fetch
 

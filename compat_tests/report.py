@@ -78,6 +78,9 @@ def page(outcomes: Outcomes) -> Iterator[str]:
     yield "## Summary"
     yield ""
     yield from summary(outcomes)
+    yield ""
+    yield "Consoles and exporters of others, and KEDA's scalers, are run by `make exporters`:"
+    yield "[what was run](../exporter_tests/README.md)."
     for area, title in AREAS.items():
         yield from area_table(outcomes, area, title)
     yield ""
