@@ -18,6 +18,7 @@ uses is there: slots always, no inheritance of fields, no ordering, no `__post_i
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -166,12 +167,13 @@ class _Nothing:
 _NOTHING: Final = _Nothing()
 
 
+@functools.cache
+def _shown(cls: type) -> tuple[str, ...]:
+    return tuple(part.name for part in dataclasses.fields(cls) if part.repr)
+
+
 def _repr(self: Any) -> str:
-    told = ", ".join(
-        f"{part.name}={getattr(self, part.name)!r}"
-        for part in dataclasses.fields(self)
-        if part.repr
-    )
+    told = ", ".join([f"{name}={getattr(self, name)!r}" for name in _shown(self.__class__)])
     return f"{self.__class__.__qualname__}({told})"
 
 

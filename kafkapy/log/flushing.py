@@ -176,8 +176,12 @@ class Flushing:
             self.abandon()
             then(error)
 
-        active.seal()
-        snapshots.take(self._history.producers, offsets.log_end)
+        try:
+            active.seal()
+            snapshots.take(self._history.producers, offsets.log_end)
+        except DiskFailed as failed:
+            flushed(failed)
+            return
         one_flushed = join(3, flushed)
         self.flush(one_flushed)
         active.flush_sealed(one_flushed)

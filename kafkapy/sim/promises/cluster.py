@@ -75,15 +75,14 @@ def judge_history(history: History) -> None:
 def judge_images(world: ClusterWorld, within_ms: int) -> None:
     """Whoever is behind catches up; then all have the same."""
     for _ in range(within_ms // _LOOKS_EVERY_MS):
-        digests = {
-            host.name: digest_of(host.node.image).hex()
-            for host in world.hosts.values()
-            if host.node is not None
+        images = {
+            host.name: host.node.image for host in world.hosts.values() if host.node is not None
         }
-        if len(set(digests.values())) == 1:
+        if len(set(map(digest_of, images.values()))) == 1:
             return
         world.run(_LOOKS_EVERY_MS)
-    raise BrokenPromise(f"the nodes' metadata differ after {within_ms} ms: {digests}")
+    offsets = {name: image.offset for name, image in images.items()}
+    raise BrokenPromise(f"the nodes' metadata differ after {within_ms} ms, by offset: {offsets}")
 
 
 def judge_replicas(world: ClusterWorld, within_ms: int) -> None:

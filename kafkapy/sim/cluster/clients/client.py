@@ -7,10 +7,12 @@
 What was learned is forgotten when somebody says that it is wrong, or does not answer.
 """
 
+import functools
 from collections.abc import Callable, Generator, Hashable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 from kafkapy.broker.peers.connection import PeerConnection, PeerSettings
 from kafkapy.broker.peers.failures import CallFailed, Why
@@ -276,15 +278,25 @@ def _is_misled(answer: Any) -> bool:
     return any(code in _WRONG_ROUTE for code in errors_in(answer))
 
 
+_PLAIN: Final = (int, float, bool, str, bytes, UUID, str | None, bytes | None)
+
+
 def errors_in(answer: Any) -> Iterator[int]:
     """Every error code in a decoded answer, wherever it stands."""
     if isinstance(answer, tuple):
         for one in answer:
             yield from errors_in(one)
     elif is_dataclass(answer):
-        for field in fields(answer):
-            value = getattr(answer, field.name)
-            if field.name.endswith("error_code"):
-                yield int(value)
-            elif isinstance(value, tuple) or is_dataclass(value):
-                yield from errors_in(value)
+        codes, others = _fields_of(answer.__class__)
+        for name in codes:
+            yield int(getattr(answer, name))
+        for name in others:
+            yield from errors_in(getattr(answer, name))
+
+
+@functools.cache
+def _fields_of(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those with an error code, and those below which there may be more."""
+    codes = [one.name for one in fields(cls) if one.name.endswith("error_code")]
+    others = [one.name for one in fields(cls) if one.type not in _PLAIN and one.name not in codes]
+    return tuple(codes), tuple(others)
