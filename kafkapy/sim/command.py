@@ -6,6 +6,7 @@ fails, made smaller first, and the sums.
 
 import argparse
 import shutil
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.runs.cluster import ClusterFailed, ClusterReport, plan_of, run_plan
 
 _WIDTH: Final = 200
+_TELLS_EVERY: Final = 25
 _NOT_SUMS: Final = frozenset({"seed", "digest"})
 
 
@@ -41,7 +43,7 @@ def run_many(seeds: range, options: argparse.Namespace) -> int:
     began = time.monotonic()
     totals: Counter[str] = Counter()
     failures = 0
-    for seed, outcome in _outcomes(seeds, options):
+    for done, (seed, outcome) in enumerate(_outcomes(seeds, options), 1):
         if isinstance(outcome, ClusterReport):
             totals.update(
                 {
@@ -53,6 +55,8 @@ def run_many(seeds: range, options: argparse.Namespace) -> int:
         else:
             failures += 1
             print(f"seed {seed}: {outcome}", flush=True)
+        if done % _TELLS_EVERY == 0:
+            print(f"{done} runs, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     seconds = time.monotonic() - began
     told = ", ".join(f"{count} {what}" for what, count in totals.items())
     print(f"{len(seeds) - failures} runs kept every promise, {failures} did not: {told}")
