@@ -36,15 +36,10 @@ from compat_tests.crashes.producers import LONG_TRANSACTION_TIMEOUT_MS
 from compat_tests.crashes.recording import Recording
 from compat_tests.oracle import CLUSTER_ID, run_tool
 from compat_tests.waiting import PATIENCE_S, wait_for
+from kafkapy.broker.config.replicated import of_all_topics
 
 # Everything there three times, and two of them in sync: one node may be away.
-REPLICATED = {
-    "default.replication.factor": "3",
-    "min.insync.replicas": "2",
-    "offsets.topic.replication.factor": "3",
-    "transaction.state.log.replication.factor": "3",
-    "transaction.state.log.min.isr": "2",
-}
+REPLICATED = of_all_topics(3)
 _DIRECTORY = "kafkapyMigration0{}AAAA"  # of a voter: any 16 bytes, in base64url
 _REPLICATION = ("describe", "--replication")
 _QUIET_S = 3.0  # of load between two moves

@@ -21,6 +21,7 @@ from compat_tests.installation import (
 )
 from compat_tests.processes import Process
 from compat_tests.waiting import answers_kafka, free_port, wait_for
+from kafkapy.broker.config.replicated import of_own_topics
 
 CLUSTER_ID = "kafkapyOracleCluster01"  # any 16 bytes in base64url without padding
 _START_PATIENCE_S = 60.0
@@ -64,13 +65,9 @@ TOOLS = {
 # A node alone cannot place three replicas of its internal topics; a test should not wait
 # for a group to gather.
 NODE_PROPERTIES = {
-    "offsets.topic.replication.factor": "1",
+    **of_own_topics(brokers=1),
     "offsets.topic.num.partitions": "3",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
     "transaction.state.log.num.partitions": "3",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "3",
     "group.initial.rebalance.delay.ms": "0",
 }

@@ -17,24 +17,12 @@ from confluent_kafka.admin import AdminClient
 
 from compat_tests.clusters import Cluster, of
 from compat_tests.waiting import wait_for
+from kafkapy.broker.config.replicated import of_all_topics
 
 _SYNC_PATIENCE_S = 60.0
 _REST_S = 2.0
-
-
-def _replicated(nodes: int) -> dict[str, str]:
-    replicas, least = str(min(nodes, 3)), str(min(nodes, 2))
-    return {
-        "default.replication.factor": replicas,
-        "min.insync.replicas": least,
-        "offsets.topic.replication.factor": replicas,
-        "transaction.state.log.replication.factor": replicas,
-        "transaction.state.log.min.isr": least,
-        "share.coordinator.state.topic.replication.factor": replicas,
-        "share.coordinator.state.topic.min.isr": least,
-        # In force while nodes go and come, and no test waits for it.
-        "auto.leader.rebalance.enable": "false",
-    }
+# In force while nodes go and come, and no test waits for it.
+_NO_REBALANCE = {"auto.leader.rebalance.enable": "false"}
 
 
 class SharedCluster:
@@ -50,7 +38,10 @@ class SharedCluster:
         is_disturbed: bool = False,
     ) -> None:
         self.cluster = Cluster(
-            directory, of(kind, nodes), {**properties, **_replicated(nodes)}, heap="512m"
+            directory,
+            of(kind, nodes),
+            {**properties, **of_all_topics(nodes), **_NO_REBALANCE},
+            heap="512m",
         )
         self.data = self.cluster.data(1)
         self._disturber = Disturber(self.cluster) if is_disturbed else None

@@ -21,19 +21,14 @@ from compat_tests.clusters import APACHE, free_ports, of
 from compat_tests.oracle import CLUSTER_ID
 from compat_tests.processes import Process
 from compat_tests.waiting import wait_for
+from kafkapy.broker.config.replicated import of_all_topics
 
 NODES: Final = 3
 WHOLE_PATIENCE_S: Final = 120.0
 
 # Internal topics as in production: three replicas, two of which must have a record.
 REPLICATED: Final = {
-    "default.replication.factor": "3",
-    "min.insync.replicas": "2",
-    "offsets.topic.replication.factor": "3",
-    "transaction.state.log.replication.factor": "3",
-    "transaction.state.log.min.isr": "2",
-    "share.coordinator.state.topic.replication.factor": "3",
-    "share.coordinator.state.topic.min.isr": "2",
+    **of_all_topics(NODES),
     # A transaction that its writer left is ended soon.
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
 }

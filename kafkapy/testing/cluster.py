@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
+from kafkapy.broker.config.replicated import of_all_topics
 from kafkapy.broker.node.node import Node
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.image import MetadataImage
@@ -74,7 +75,7 @@ class Cluster:
         self._links = Links(
             {port: one for one, port in (*self._ports.items(), *self._controller_ports.items())}
         )
-        shared = {**_QUICK, **_replicated(nodes), **(settings or {})}
+        shared = {**_QUICK, **of_all_topics(nodes), **(settings or {})}
         self.nodes = {one: self._node(one, {**shared, **_rack(one, racks or {})}) for one in ids}
         cluster_id = uuid_to_text(new_uuid(SystemRng()))
         for node in self.nodes.values():
@@ -335,16 +336,3 @@ def _is_whole(running: set[int], image: MetadataImage) -> bool:
 
 def _rack(node_id: int, racks: Mapping[int, str]) -> dict[str, str]:
     return {"broker.rack": racks[node_id]} if node_id in racks else {}
-
-
-def _replicated(nodes: int) -> dict[str, str]:
-    replicas, in_sync = str(min(3, nodes)), str(2 if nodes > 2 else 1)
-    return {
-        "default.replication.factor": replicas,
-        "min.insync.replicas": in_sync,
-        "offsets.topic.replication.factor": replicas,
-        "transaction.state.log.replication.factor": replicas,
-        "transaction.state.log.min.isr": in_sync,
-        "share.coordinator.state.topic.replication.factor": replicas,
-        "share.coordinator.state.topic.min.isr": in_sync,
-    }

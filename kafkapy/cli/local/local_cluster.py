@@ -21,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafkapy.broker.config.replicated import of_all_topics
 from kafkapy.cli.main import Failed
 from kafkapy.server.free_ports import free_ports
 
@@ -86,7 +87,7 @@ class LocalCluster:
         nodes = _planned(brokers, controllers, base_port)
         made = cls(directory, _new_cluster_id(), nodes)
         for node in nodes:
-            made._write(node, {**_LOCAL, **_replicated(brokers), **(settings or {})})
+            made._write(node, {**_LOCAL, **of_all_topics(brokers), **(settings or {})})
         rows = [node._asdict() for node in nodes]
         text = json.dumps({"cluster_id": made.cluster_id, "nodes": rows}, indent=2)
         (directory / MADE).write_text(f"{text}\n", encoding="utf-8")
@@ -265,20 +266,6 @@ def _planned(brokers: int, controllers: int, base_port: int) -> list[LocalNode]:
             )
         )
     return nodes
-
-
-def _replicated(brokers: int) -> dict[str, str]:
-    """Everything is there as often as it can be, three times at most."""
-    replicas, in_sync = str(min(3, brokers)), str(min(2, max(1, brokers - 1)))
-    return {
-        "default.replication.factor": replicas,
-        "min.insync.replicas": in_sync,
-        "offsets.topic.replication.factor": replicas,
-        "transaction.state.log.replication.factor": replicas,
-        "transaction.state.log.min.isr": in_sync,
-        "share.coordinator.state.topic.replication.factor": replicas,
-        "share.coordinator.state.topic.min.isr": in_sync,
-    }
 
 
 def _new_cluster_id() -> str:

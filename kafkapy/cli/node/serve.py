@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.properties import parse_properties
+from kafkapy.broker.config.replicated import of_own_topics
 from kafkapy.broker.config.values import ConfigError
 from kafkapy.cli.main import Failed
 from kafkapy.cli.node.environment import LOG_FORMAT, MOUNTED_CONFIG, cluster_id_of, from_environment
@@ -37,11 +38,7 @@ _ALONE: Final = {
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
     "metadata.max.idle.interval.ms": "0",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
+    **of_own_topics(brokers=1),
 }
 
 

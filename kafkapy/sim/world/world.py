@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final, cast
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.replicated import of_own_topics
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.broker.node.node import Node
 from kafkapy.core.errors import DiskFailed
@@ -37,11 +38,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093",
     "controller.listener.names": "CONTROLLER",
     "log.dirs": "/data/a,/data/b",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
+    **of_own_topics(brokers=1),
     # Often, so that a run of a few virtual minutes sees them.
     "log.initial.task.delay.ms": "2000",
     "log.retention.check.interval.ms": "3000",
