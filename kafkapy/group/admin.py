@@ -1,18 +1,18 @@
 """What tools ask: which groups there are, what one is like, and to delete it."""
 
 from typing import NamedTuple
-from uuid import UUID
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.group import ClassicGroup, ClassicMember, ClassicState
 from kafkapy.group.consumer.group import ConsumerGroup
-from kafkapy.group.consumer.member import Holding, Profile, Target, partitions_of
+from kafkapy.group.consumer.member import Holding, Profile, partitions_of
 from kafkapy.group.deletion import group_tombstones_of
 from kafkapy.group.offsets.delete import all_tombstones
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.share import admin as share_admin
 from kafkapy.group.share.group import ShareDraft, ShareGroup
 from kafkapy.group.state import Group, GroupState
+from kafkapy.group.topics import TopicPartitions, named
 from kafkapy.group.unserved import ForeignGroup
 
 
@@ -58,17 +58,11 @@ class DescribeConsumerGroup(NamedTuple):
     group_id: str
 
 
-class NamedAssignment(NamedTuple):
-    topic_id: UUID
-    topic: str
-    partitions: tuple[int, ...]
-
-
 class DescribedConsumer(NamedTuple):
     profile: Profile
     epoch: int
-    assignment: tuple[NamedAssignment, ...]
-    target: tuple[NamedAssignment, ...]
+    assignment: tuple[TopicPartitions, ...]
+    target: tuple[TopicPartitions, ...]
 
 
 class ConsumerGroupDescribed(NamedTuple):
@@ -185,19 +179,9 @@ def _consumer(
     return DescribedConsumer(
         profile,
         holding.epoch,
-        _named(partitions_of(holding.assigned), ctx),
-        _named(group.target(profile.member_id), ctx),
+        named(partitions_of(holding.assigned), ctx.topics),
+        named(group.target(profile.member_id), ctx.topics),
     )
-
-
-def _named(target: Target, ctx: Context) -> tuple[NamedAssignment, ...]:
-    """Partitions of a topic that is gone have no name, and are left out."""
-    found = []
-    for topic_id, partitions in target.items():
-        topic = ctx.topics.with_id(topic_id)
-        if topic is not None:
-            found.append(NamedAssignment(topic_id, topic.name, tuple(sorted(partitions))))
-    return tuple(found)
 
 
 def _not_found(group_id: str) -> Refused:

@@ -5,9 +5,9 @@ consumer group's epoch record carries: another number means assignments may have
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
@@ -26,6 +26,14 @@ class Topic:
         return self.racks[partition] if partition < len(self.racks) else frozenset()
 
 
+class TopicPartitions(NamedTuple):
+    """Partitions of one topic, in order."""
+
+    topic_id: UUID
+    topic: str
+    partitions: tuple[int, ...]
+
+
 class Topics(Protocol):
     @property
     def version(self) -> int:
@@ -37,6 +45,16 @@ class Topics(Protocol):
 
     def names(self) -> Iterable[str]:
         """Every topic's name, internal ones included."""
+
+
+def named(target: Mapping[UUID, frozenset[int]], topics: Topics) -> tuple[TopicPartitions, ...]:
+    """Partitions of a topic that is gone have no name, and are left out."""
+    found = []
+    for topic_id, partitions in target.items():
+        topic = topics.with_id(topic_id)
+        if topic is not None:
+            found.append(TopicPartitions(topic_id, topic.name, tuple(sorted(partitions))))
+    return tuple(found)
 
 
 def fingerprint(names: Iterable[str], topics: Topics) -> int:

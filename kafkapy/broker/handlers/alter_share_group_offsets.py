@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import allows, require
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.group.share.events import AlterShareOffsets, StateToInitialize, TopicPartitions
+from kafkapy.group.share.events import AlterShareOffsets, StateToInitialize
+from kafkapy.group.topics import TopicPartitions
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.uuids import ZERO_UUID
 from kafkapy.protocol.error_messages import message_of

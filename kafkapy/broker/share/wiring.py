@@ -38,8 +38,8 @@ from kafkapy.group.share.events import (
     ShareStateDeleted,
     ShareStateInitialized,
     StateToInitialize,
-    TopicPartitions,
 )
+from kafkapy.group.topics import TopicPartitions
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.protocol.batch import Codec

@@ -15,12 +15,11 @@ from kafkapy.group.share.events import (
     ShareStateInitialized,
     ShareStateToDelete,
     StateToInitialize,
-    TopicPartitions,
 )
 from kafkapy.group.share.group import ShareDraft, ShareGroup
-from kafkapy.group.share.member import Target
 from kafkapy.group.share.state_partitions import listed
 from kafkapy.group.share.stored import epoch_record, state_record
+from kafkapy.group.topics import TopicPartitions, named
 
 
 def initialized(event: ShareStateInitialized, draft: ShareDraft, ctx: Context) -> None:
@@ -52,7 +51,7 @@ def describe(group: ShareGroup, ctx: Context) -> ShareGroupDescribed:
         group.assignment_epoch,
         ctx.settings.share_assignor,
         tuple(
-            DescribedShareMember(profile, holding.epoch, _named(holding.assigned, ctx))
+            DescribedShareMember(profile, holding.epoch, named(holding.assigned, ctx.topics))
             for profile, holding in group.members()
         ),
     )
@@ -109,13 +108,3 @@ def topics_deleted(draft: ShareDraft, topic_ids: Iterable[object]) -> None:
 def _check_empty(group: ShareGroup) -> None:
     if not group.is_empty:
         raise Refused(ErrorCode.NON_EMPTY_GROUP)
-
-
-def _named(target: Target, ctx: Context) -> tuple[TopicPartitions, ...]:
-    """Partitions of a topic that is gone have no name, and are left out."""
-    found = []
-    for topic_id, partitions in target.items():
-        topic = ctx.topics.with_id(topic_id)
-        if topic is not None:
-            found.append(TopicPartitions(topic_id, topic.name, tuple(sorted(partitions))))
-    return tuple(found)

@@ -5,14 +5,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from kafkapy.group.share.member import Profile, Target
-
-
-class TopicPartitions(NamedTuple):
-    """Partitions of one topic, in order."""
-
-    topic_id: UUID
-    topic: str
-    partitions: tuple[int, ...]
+from kafkapy.group.topics import TopicPartitions
 
 
 class StateToInitialize(NamedTuple):

@@ -21,7 +21,6 @@ from kafkapy.group.share.events import (
     ShareHeartbeat,
     ShareHeartbeatHeard,
     StateToInitialize,
-    TopicPartitions,
 )
 from kafkapy.group.share.group import (
     InitializationAsked,
@@ -40,7 +39,7 @@ from kafkapy.group.share.stored import (
     state_record,
     target_record,
 )
-from kafkapy.group.topics import Topic, fingerprint
+from kafkapy.group.topics import Topic, TopicPartitions, fingerprint
 
 
 def heartbeat(event: ShareHeartbeat, draft: ShareDraft, ctx: Context) -> None:

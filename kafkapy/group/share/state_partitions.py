@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
-from kafkapy.group.share.events import TopicPartitions
+from kafkapy.group.topics import TopicPartitions
 
 
 class Kept(NamedTuple):
