@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from kafkapy.broker.config.values import ConfigError
-from kafkapy.broker.security.principal_mapping import valid_until
+from kafkapy.broker.security.certificate_names import valid_until
 from kafkapy.core.errors import Corrupt
 from kafkapy.http.security import LISTENER
 from kafkapy.http.site import Site

@@ -147,7 +147,7 @@ def _client_auth(config: "BrokerConfig", listener: str) -> str:
 def _store_type(given: str | None, key: str) -> str:
     found = (given or "JKS").upper()
     if found not in _TYPES:
-        raise ConfigError(key, given, f"kafkapy reads {', '.join(_TYPES[:2])}.")
+        raise ConfigError(key, given, f"kafkapy reads {', '.join(_TYPES)}.")
     return found
 
 

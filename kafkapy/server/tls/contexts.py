@@ -15,7 +15,8 @@ from typing import Final
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.tls import Store, TlsSettings, principal_mapping, tls_settings
 from kafkapy.broker.config.values import ConfigError
-from kafkapy.broker.security.principal_mapping import NoRule, subject_of
+from kafkapy.broker.security.certificate_names import subject_of
+from kafkapy.broker.security.principal_mapping import NoRule
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Journal
 from kafkapy.server.tls.naming import Named, check_same, named_by

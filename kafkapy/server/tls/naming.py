@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from kafkapy.broker.config.tls import TlsSettings
 from kafkapy.broker.config.values import ConfigError
-from kafkapy.broker.security.principal_mapping import alternative_names_of, subject_of
+from kafkapy.broker.security.certificate_names import alternative_names_of, subject_of
 from kafkapy.core.errors import Corrupt
 from kafkapy.server.tls.stores import read_store
 

@@ -1,19 +1,20 @@
 """Key stores and trust stores, as files and settings hold them, brought to PEM.
 
-    PEM      as it is                     PKCS12   by `cryptography` (kafkapy[cryptography])
-    JKS      Java's own; not read: its last Python reader is not maintained. Java writes PKCS12
-             under that name since version 9, and that is read.
+    PEM      as it is
+    PKCS12   by `cryptography` (kafkapy[cryptography])
+    JKS      Java's own (jks.py); since version 9 Java writes PKCS12 under that name
 
 What a file is, its first bytes say, not `ssl.keystore.type` alone.
 """
 
+from base64 import encodebytes
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafkapy.broker.config.tls import PEM, Store
 from kafkapy.broker.config.values import ConfigError
+from kafkapy.server.tls import jks
 
-_JKS_MAGIC: Final = b"\xfe\xed\xfe\xed"
 _DER_SEQUENCE: Final = b"\x30"
 _PEM_MARK: Final = b"-----BEGIN"
 
@@ -52,17 +53,13 @@ def read_store(store: Store) -> Pem:
         data = Path(store.location).read_bytes()
     except OSError as failed:
         raise _bad(store, f"it cannot be read: {failed.strerror}.") from None
-    if data.startswith(_JKS_MAGIC):
-        raise _bad(
-            store,
-            "kafkapy does not read JKS; convert it: keytool -importkeystore -srckeystore "
-            f"{store.location} -destkeystore {store.location}.p12 -deststoretype PKCS12",
-        )
+    if data.startswith(jks.MAGIC):
+        return _jks(store, data)
     if _PEM_MARK in data or (store.type == PEM and data[:1] != _DER_SEQUENCE):
         text = data.decode("utf-8", "replace")
         return Pem(text, text, store.key_password)
     if data[:1] != _DER_SEQUENCE:
-        raise _bad(store, "it is neither PEM nor PKCS12.")
+        raise _bad(store, "it is neither PEM nor PKCS12 nor JKS.")
     return _pkcs12(store, data)
 
 
@@ -89,6 +86,19 @@ def _pkcs12(store: Store, data: bytes) -> Pem:
     if found.key is not None:
         key = found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return Pem(key.decode(), certificates.decode(), None)
+
+
+def _jks(store: Store, data: bytes) -> Pem:
+    try:
+        found = jks.read_jks(data, store.password, store.key_password)
+    except jks.BadJks as bad:
+        raise _bad(store, f"{bad}.") from None
+    key = "" if found.key is None else _pem("PRIVATE KEY", found.key)
+    return Pem(key, "".join(_pem("CERTIFICATE", one) for one in found.certificates), None)
+
+
+def _pem(label: str, der: bytes) -> str:
+    return f"-----BEGIN {label}-----\n{encodebytes(der).decode()}-----END {label}-----\n"
 
 
 def _bad(store: Store, why: str) -> ConfigError:

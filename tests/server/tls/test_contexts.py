@@ -108,8 +108,6 @@ def test_what_cannot_be_read_is_said_without_its_secrets(tmp_path: Path) -> None
     alone.write_text(SERVER.pem)
     other = tmp_path / "other.pem"
     other.write_text(SERVER.key_pem() + AUTHORITY.issue("x").pem)
-    jks = tmp_path / "server.jks"
-    jks.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
     nonsense = tmp_path / "nonsense"
     nonsense.write_bytes(b"nonsense")
 
@@ -121,8 +119,7 @@ def test_what_cannot_be_read_is_said_without_its_secrets(tmp_path: Path) -> None
     assert "cannot be read with this password" in at(p12, keystore_password="another")
     assert "no private key" in at(alone)
     assert "cannot be used" in at(other)
-    assert "keytool -importkeystore" in refused(configured(keystore_location=jks))
-    assert "neither PEM nor PKCS12" in refused(configured(keystore_location=nonsense))
+    assert "neither PEM nor PKCS12 nor JKS" in refused(configured(keystore_location=nonsense))
     assert "No such file" in at(tmp_path / "missing")
 
 

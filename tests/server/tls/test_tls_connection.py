@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Later, Part, Peer, Resolved
-from kafkapy.broker.security.principal_mapping import subject_of
+from kafkapy.broker.security.certificate_names import subject_of
 from kafkapy.core.seams import FileSlice
 from kafkapy.core.time import Instant
 from kafkapy.server.connection import Connection

@@ -25,7 +25,7 @@ class TlsKeys(Section):
     )
     ssl_keystore_type = string(
         "JKS",
-        "Format of the key store; kafkapy reads PEM and PKCS12, whatever is said here.",
+        "Format of the key store; PEM, PKCS12 or JKS; what a file is, it tells itself.",
         dynamic=PER_BROKER,
     )
     ssl_keystore_password = password(
@@ -51,7 +51,7 @@ class TlsKeys(Section):
     )
     ssl_truststore_type = string(
         "JKS",
-        "Format of the trust store; kafkapy reads PEM and PKCS12, whatever is said here.",
+        "Format of the trust store; PEM, PKCS12 or JKS; what a file is, it tells itself.",
         dynamic=PER_BROKER,
     )
     ssl_truststore_password = password(
