@@ -162,15 +162,33 @@ class Run:
 
     def client(self, name: str, timeout_s: float = 300, **given: Any) -> dict[str, Any]:
         """Run bench/clients/NAME.py to its end; what it printed, as JSON."""
-        given["bootstrap"] = self.bootstrap
-        command = [sys.executable, "-m", f"bench.clients.{name}", json.dumps(given)]
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout_s, check=False
+            self._command(name, given),
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
         )
         if done.returncode != 0:
             raise RuntimeError(f"client {name}: {done.stderr.strip()[-1000:]}")
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
+
+    @contextmanager
+    def beside(self, name: str, **given: Any) -> Iterator[None]:
+        """Meanwhile such a client, which has more to do than there is time for."""
+        started = subprocess.Popen(self._command(name, given), stdout=subprocess.DEVNULL)
+        try:
+            yield
+            if started.poll() is not None:
+                raise RuntimeError(f"client {name} ended before what it should disturb")
+        finally:
+            started.kill()
+            started.wait()
+
+    def _command(self, name: str, given: Mapping[str, Any]) -> list[str]:
+        told = {"bootstrap": self.bootstrap, **given}
+        return [sys.executable, "-m", f"bench.clients.{name}", json.dumps(told)]
 
     def close(self) -> None:
         """Delete the row's topics and let the disk come to rest, for the row after this."""

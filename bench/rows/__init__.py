@@ -12,6 +12,7 @@ from bench.rows import (
     scale,
     security,
     startup,
+    tenants,
     testkit,
     throughput,
     transactions,
@@ -31,4 +32,5 @@ FAMILIES: dict[str, tuple[Row, ...]] = {
     "durability": durability.ROWS,
     "cluster": cluster.ROWS,
     "security": security.ROWS,
+    "tenants": tenants.ROWS,
 }

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench.row import APACHE, KAFKAPY, P50, P99, RATE, REQUESTS, Figure, Figures, Row
+from bench.rows.quotas import produce_quota
 from bench.rows.requests import OneRecord
 from bench.run import Run
 from compat_tests.waiting import free_port
@@ -60,18 +61,8 @@ class Measured:
     load: OneRecord
 
     def __call__(self, run: Run) -> Figures:
-        self._set(run, remove=False)
-        try:
+        with produce_quota(run, _NEVER_REACHED):
             return self.load(run)
-        finally:
-            self._set(run, remove=True)
-
-    def _set(self, run: Run, *, remove: bool) -> None:
-        op = {"key": "producer_byte_rate", "value": _NEVER_REACHED, "remove": remove}
-        entity = [{"entity_type": "client-id", "entity_name": None}]
-        body = {"entries": [{"entity": entity, "ops": [op]}], "validate_only": False}
-        answer = run.wire().ask(ApiKey.ALTER_CLIENT_QUOTAS, 1, body)
-        assert not answer.entries[0].error_code, answer
 
 
 @contextmanager
