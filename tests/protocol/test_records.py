@@ -13,6 +13,7 @@ from kafkapy.protocol.records import (
     encode_record,
     has_keyless,
     read_varint,
+    starts,
     walk,
     walk_keys,
     write_varint,
@@ -74,6 +75,7 @@ def test_the_walk_for_keys_sees_the_same_records(new: list[NewRecord]) -> None:
     ]
     assert b"".join(payload[k.start : k.end] for k in keys) == payload
     assert [k.start for k in keys[1:]] == [k.end for k in keys[:-1]]
+    assert list(starts(payload, len(new))) == [k.start for k in keys]
 
 
 @given(RECORDS)
@@ -102,6 +104,7 @@ def test_a_count_that_does_not_fit_is_corrupt(wrong: int) -> None:
     for read in (
         lambda: list(walk(payload, wrong, 0, 0)),
         lambda: list(walk_keys(payload, wrong, 0)),
+        lambda: starts(payload, wrong),
     ):
         with pytest.raises(Corrupt):
             read()
@@ -122,6 +125,8 @@ def test_only_corrupt_comes_out_of_random_bytes(payload: bytes, count: int) -> N
             list(read)
     with suppress(Corrupt):
         has_keyless(payload, count)
+    with suppress(Corrupt):
+        starts(payload, count)
 
 
 @given(RECORDS.filter(bool), st.data())

@@ -1,15 +1,22 @@
 """What a relay reads of its own log: records of committed transactions, and where to go on."""
 
+from array import array
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import BatchHeader, Codec, batches, records
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batch import BatchHeader, Codec, batches, payload, records
+from kafkapy.protocol.records import Record, starts, walk
 
-# Of batches whose records are kept, because the next one that is due may be in one of them.
-_KEPT_BYTES: Final = 2 * 1024 * 1024
+# A batch is looked for one by one; where the records of smaller ones begin is found again at once.
+_KEPT_BATCHES: Final = 64
+_REMEMBERED_FROM: Final = 64
+# Reading and unpacking a batch, roughly, and one record of it.
+_BATCH_COST_US: Final = 50
+_BYTES_A_US: Final = 1_000
+_POSITIONS_A_US: Final = 5
+_RECORD_COST_US: Final = 5
 
 
 class Stretch(NamedTuple):
@@ -53,34 +60,94 @@ def _committed(
 
 
 class Recent:
-    """Single records by their offsets, of batches that were decoded not long ago."""
+    """Single records by their offsets, in any order, of batches that are kept for a while.
+
+    What is due next may be in any batch, so a record costs no more than its batch's bytes: where
+    each record begins is remembered for longer (four bytes each), and only the one is decoded.
+    """
 
     def __init__(self) -> None:
-        self._batches: OrderedDict[int, tuple[int, int, dict[int, Record]]] = OrderedDict()
+        # Of unpacked batches, and of where records begin. One batch is kept, however large.
+        self.most_bytes = 0
+        self._batches: OrderedDict[int, _Batch] = OrderedDict()
         self._bytes = 0
+        self._positions: OrderedDict[int, array[int]] = OrderedDict()
+        self._position_bytes = 0
+
+    @property
+    def kept_bytes(self) -> int:
+        return self._bytes + self._position_bytes
 
     def find(self, log: PartitionLog, offset: int) -> tuple[Record | None, int]:
-        """The record, None if it is there no more; and how many were decoded for it."""
-        for base, (last, _, by_offset) in reversed(self._batches.items()):
-            if base <= offset <= last:
-                self._batches.move_to_end(base)
-                return by_offset.get(offset), 0
+        """The record, None if it is there no more; and what that cost, in microseconds."""
         if offset < log.log_start_offset:
             return None, 0
+        for base, batch in reversed(self._batches.items()):
+            if base <= offset <= batch.header.last_offset:
+                self._batches.move_to_end(base)
+                return self._one(batch, offset)
         data = _read(log, offset, 1, log.last_stable_offset)
         for at, header in batches(data):
-            whole = data[at : at + header.size]
-            by_offset = {one.offset: one for one in records(whole)}
-            self._keep(header.base_offset, header.last_offset, len(whole), by_offset)
-            return by_offset.get(offset), len(by_offset)
+            found = _Batch(header, payload(data[at : at + header.size], header))
+            self._keep(found)
+            record, cost_us = self._one(found, offset)
+            return record, cost_us + _BATCH_COST_US + len(found.payload) // _BYTES_A_US
         return None, 0
 
-    def _keep(self, base: int, last: int, size: int, by_offset: dict[int, Record]) -> None:
-        self._batches[base] = (last, size, by_offset)
-        self._bytes += size
-        while self._bytes > _KEPT_BYTES and len(self._batches) > 1:
-            _, (_, freed, _) = self._batches.popitem(last=False)
-            self._bytes -= freed
+    def _one(self, batch: "_Batch", offset: int) -> tuple[Record | None, int]:
+        header = batch.header
+        cost_us = _RECORD_COST_US
+        positions = self._positions.get(header.base_offset)
+        if positions is None:
+            positions = starts(batch.payload, header.record_count)
+            self._remember(header.base_offset, positions)
+            cost_us += header.record_count // _POSITIONS_A_US
+        else:
+            self._positions.move_to_end(header.base_offset)
+        # Where compaction was at work before the topic had a relay, it stands further in front.
+        index = min(offset - header.base_offset, header.record_count - 1)
+        while index >= 0:
+            one = self._decoded(batch, positions, index)
+            if one.offset <= offset:
+                return (one if one.offset == offset else None), cost_us
+            index -= 1
+            cost_us += _RECORD_COST_US
+        return None, cost_us
+
+    def _decoded(self, batch: "_Batch", positions: "array[int]", index: int) -> Record:
+        header = batch.header
+        end = positions[index + 1] if index + 1 < len(positions) else len(batch.payload)
+        (one,) = walk(
+            batch.payload[positions[index] : end],
+            1,
+            header.base_offset,
+            header.base_timestamp,
+            header.max_timestamp if header.is_log_append_time else None,
+        )
+        return one
+
+    def _keep(self, batch: "_Batch") -> None:
+        self._batches[batch.header.base_offset] = batch
+        self._bytes += len(batch.payload)
+        while len(self._batches) > 1 and (
+            self._bytes > self.most_bytes or len(self._batches) > _KEPT_BATCHES
+        ):
+            _, freed = self._batches.popitem(last=False)
+            self._bytes -= len(freed.payload)
+
+    def _remember(self, base: int, positions: "array[int]") -> None:
+        if len(positions) < _REMEMBERED_FROM:
+            return
+        self._positions[base] = positions
+        self._position_bytes += positions.itemsize * len(positions)
+        while self._position_bytes > self.most_bytes and len(self._positions) > 1:
+            _, freed = self._positions.popitem(last=False)
+            self._position_bytes -= freed.itemsize * len(freed)
+
+
+class _Batch(NamedTuple):
+    header: BatchHeader
+    payload: bytes  # unpacked
 
 
 def _read(log: PartitionLog, offset: int, max_bytes: int, upper: int) -> bytes:

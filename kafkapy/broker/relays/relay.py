@@ -39,6 +39,9 @@ MOST_BYTES: Final = 256 * 1024
 _READ_BYTES: Final = 64 * 1024
 _LOOKED_AT: Final = 128
 _LOOK_COST_US: Final = 5
+_SLICE_US: Final = _LOOKED_AT * _LOOK_COST_US
+# Of the log, so that what is due next is found at once: 4 MB over all relays, twice.
+_KEPT_BYTES_AN_ENTRY: Final = 40
 # Looked at in a row without sending anything: then what is due has its turn.
 _MOST_SCANNED: Final = 10_000
 # The wall clock may be set at any time; so late at most it is noticed.
@@ -299,13 +302,14 @@ class Relay:
         schedule, log = self._schedule, self.partition.log
         entries = schedule.take_due(self._clock.wall(), MOST_RECORDS - len(parcel.sends))
         found: dict[int, Record | None] = {}
-        decoded = 0
+        self._recent.most_bytes = self._node.most_waiting() * _KEPT_BYTES_AN_ENTRY
+        spent_us = 0
         for entry in sorted(entries, key=offset_of):
-            found[entry], count = self._recent.find(log, offset_of(entry))
-            decoded += count + 1
-            if decoded >= _LOOKED_AT:
-                yield decoded * _LOOK_COST_US
-                decoded = 0
+            found[entry], cost_us = self._recent.find(log, offset_of(entry))
+            spent_us += cost_us
+            if spent_us >= _SLICE_US:
+                yield spent_us
+                spent_us = 0
         for position, entry in enumerate(entries):
             if parcel.is_full:
                 schedule.give_back(entries[position:])
