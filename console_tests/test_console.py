@@ -1,5 +1,6 @@
 """Every page of the console, as somebody with a browser meets it."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -153,6 +154,7 @@ def test_why_a_group_is_stuck_is_found(seen: Seen) -> None:
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nobody reads: the group has no members")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="177")).to_contain_text(re.compile(r"\d (h|d)"))
     page.get_by_role("link", name="Messages of orders-2 from offset 23").click()
     expect(page.locator("#records tr").first).to_contain_text("<order><number>2023")
     page.locator("#records tr a.open").first.click()
@@ -214,6 +216,25 @@ def test_what_is_produced_here_is_followed_there(chromium: Browser, seen: Seen) 
     picture(page, "following")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator("#said")).to_have_text("1 came while it was followed.")
+
+
+def test_the_orders_above_a_sum_are_found_and_downloaded(seen: Seen) -> None:
+    """By an expression, in pages; what is shown comes as lines of JSON."""
+    page = seen.go("/console/topics/orders/messages")
+    page.get_by_text("What an expression can say").click()
+    expect(page.get_by_text("into JSON, and into headers")).to_be_visible()
+    page.get_by_label("Where (an expression)").fill(
+        "value.total > 3900 and headers.source = 'shop'"
+    )
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.locator("#records tr")).to_have_count(24)
+    picture(page, "where")
+    with page.expect_download() as told:
+        page.get_by_role("link", name="Download these").click()
+    assert told.value.suggested_filename == "orders.jsonl"
+    lines = [json.loads(one) for one in Path(told.value.path()).read_text().splitlines()]
+    assert {one["value"]["total"] > 3900 for one in lines} == {True}
+    assert len(lines) == 24
 
 
 def test_a_message_of_a_megabyte_is_cut_and_downloads_whole(seen: Seen) -> None:
@@ -319,6 +340,7 @@ def test_somebody_is_let_in_bounded_and_shut_out(seen: Seen) -> None:
     page.get_by_role("row").filter(has_text="dora").get_by_role("link", name="remove").click()
     page.get_by_role("button", name="Remove it").click()
     expect(page.get_by_text("no credentials")).to_be_visible()
+    page.wait_for_load_state()  # its scripts, too
     page.keyboard.press("g")
     page.keyboard.press("l")
     expect(page.get_by_role("heading", name="Logs of node 1")).to_be_visible()

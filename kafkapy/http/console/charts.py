@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from kafkapy.http.console.rendering import grouped, moment, size
-from kafkapy.http.history import EVERY_SECONDS, LOOKS
+from kafkapy.http.history import EVERY_SECONDS
 
 WIDTH: Final = 720
 HEIGHT: Final = 90
+_LEAST: Final = 60
 
 
 class Chart(NamedTuple):
@@ -38,17 +39,18 @@ def byte_rate(value: float) -> str:
 def chart(
     title: str, values: Sequence[float], wall_ms: int, shown: Callable[[float], str]
 ) -> Chart:
-    """The newest value is at the right end, which is now; a line younger than the hour begins
-    where it began."""
+    """The newest value is at the right end, which is now. A line younger than the hour has the
+    whole width once it has ten minutes; before that it begins where it began."""
     top = max(values, default=0) or 1
-    first = LOOKS - len(values)
+    looks = max(_LEAST, len(values))
+    first = looks - len(values)
     points = [
-        f"{(first + at) * WIDTH / (LOOKS - 1):.1f},{HEIGHT - value / top * (HEIGHT - 4):.1f}"
+        f"{(first + at) * WIDTH / (looks - 1):.1f},{HEIGHT - value / top * (HEIGHT - 4):.1f}"
         for at, value in enumerate(values)
     ]
-    left = f"{first * WIDTH / (LOOKS - 1):.1f},{HEIGHT}"
+    left = f"{first * WIDTH / (looks - 1):.1f},{HEIGHT}"
     now, most = shown(values[-1] if values else 0), shown(max(values, default=0))
-    begins = _minute(wall_ms - (LOOKS - 1) * EVERY_SECONDS * 1000)
+    begins = _minute(wall_ms - (looks - 1) * EVERY_SECONDS * 1000)
     ends = _minute(wall_ms)
     return Chart(
         title,

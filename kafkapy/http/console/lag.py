@@ -1,19 +1,21 @@
 """What groups have committed, beside where the logs end."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import trio
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.console.seeing import offsets
-from kafkapy.http.kafka import groups
+from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.records import END
 from kafkapy.kraft.acls import Operation, ResourceType
 
-_AT_ONCE = 8
+_AT_ONCE: Final = 8
+# Partitions whose oldest unread record is looked at for one page: those that are most behind.
+_MOST_AGES: Final = 20
 
 
 class Lag(NamedTuple):
@@ -52,6 +54,36 @@ async def lag_of(
     wanted = sorted({*committed, *owned})
     ends = await ends_of(kafka, wanted)
     return {one: Lag(committed.get(one), ends.get(one)) for one in wanted}
+
+
+async def ages_of(
+    kafka: Kafka, lags: Mapping[TopicPartition, Lag], wall_ms: int
+) -> dict[TopicPartition, int]:
+    """Milliseconds since the oldest record that is not read was written, for who may read it."""
+    behind = [one for one, lag in lags.items() if lag.lag]
+    topics = sorted({one.topic for one in behind})
+    seen = await kafka.allowed(Operation.READ, ResourceType.TOPIC, topics)
+    behind = [one for one in behind if one.topic in seen]
+    behind.sort(key=lambda one: lags[one].lag or 0, reverse=True)
+    found: dict[TopicPartition, int] = {}
+    limit = trio.CapacityLimiter(_AT_ONCE)
+
+    async def one_of(where: TopicPartition) -> None:
+        committed = lags[where].committed
+        assert committed is not None, "what has a lag has a committed offset"
+        async with limit:
+            try:
+                got = await records.fetch(kafka, *where, committed, max_bytes=1, committed=False)
+            except KafkaError:
+                return  # its page says what is wrong with it
+        first = next((one for one in got.records if one.offset >= committed), None)
+        if first is not None and first.timestamp >= 0:
+            found[where] = max(0, wall_ms - first.timestamp)
+
+    async with trio.open_nursery() as nursery:
+        for where in behind[:_MOST_AGES]:
+            nursery.start_soon(one_of, where)
+    return found
 
 
 async def total_lags(kafka: Kafka, names: Iterable[str]) -> dict[str, int | None]:

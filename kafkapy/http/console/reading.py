@@ -7,11 +7,12 @@ Both end early when they have read as much as one page may cost, and say where t
 each partition. So a filter over millions of records is pages, and none of them takes long.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import trio
 
+from kafkapy.http.console.filters import Filter
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.protocol.records import Record
@@ -20,11 +21,13 @@ MOST_PARTITIONS: Final = 50
 _MOST_BYTES: Final = 16 * 1024 * 1024
 _MOST_SECONDS: Final = 5.0
 _FETCH_BYTES: Final = 512 * 1024
-# What a filter goes back by; without one, no more than is shown.
+# How far a filter goes back at a time; without one, no further than is shown. And how far at first,
+# as long as nobody knows how large these records are.
 _FILTER_STEP: Final = 500
+_FIRST_STEP: Final = 20
+_STEP_BYTES: Final = 2 * 1024 * 1024
 
 Places = Mapping[int, int]
-Wanted = Callable[[Record], bool]
 
 
 class Found(NamedTuple):
@@ -52,6 +55,13 @@ class _Budget:
     def is_left(self) -> bool:
         return self.bytes > 0 and trio.current_time() < self.deadline
 
+    def step(self, most: int) -> int:
+        """How many offsets to read at once, by what records have been like so far."""
+        if not self.seen:
+            return min(most, _FIRST_STEP)
+        average = (_MOST_BYTES - self.bytes) / self.seen
+        return max(1, min(most, int(_STEP_BYTES / average)))
+
     def took(self, record: Record) -> None:
         self.seen += 1
         self.bytes -= len(record.key or b"") + len(record.value or b"") + 64
@@ -63,7 +73,7 @@ async def newest(
     starts: Places,
     until: Places,
     limit: int,
-    wanted: Wanted | None,
+    wanted: Filter,
     *,
     committed: bool = True,
 ) -> Read:
@@ -72,13 +82,13 @@ async def newest(
     budget, rows = _Budget(), list[Found]()
     # None of the partitions is left out, however few rows there are.
     limit = max(limit, len(places))
-    step = limit // max(1, len(places)) if wanted is None else _FILTER_STEP
+    most = limit // max(1, len(places)) if wanted.is_any else _FILTER_STEP
     while places and len(rows) < limit and budget.is_left:
         for partition in list(places):
             if len(rows) >= limit or not budget.is_left:
                 break
             high = places[partition]
-            low = max(starts[partition], high - step)
+            low = max(starts[partition], high - budget.step(most))
             found = await _window(kafka, topic, partition, (low, high), budget, wanted, committed)
             taken = found[-(limit - len(rows)) :]
             rows += (Found(partition, one) for one in taken)
@@ -98,7 +108,7 @@ async def _window(
     partition: int,
     window: tuple[int, int],
     budget: _Budget,
-    wanted: Wanted | None,
+    wanted: Filter,
     committed: bool,
 ) -> list[Record]:
     """All that is wanted of a window, however large: what is newest in it comes last."""
@@ -112,7 +122,7 @@ async def _window(
             if one.offset >= high:
                 break
             budget.took(one)
-            if wanted is None or wanted(one):
+            if wanted.wants(partition, one):
                 found.append(one)
         if answer.next_offset <= position:
             break
@@ -125,7 +135,7 @@ async def onwards(
     topic: str,
     at: Places,
     limit: int,
-    wanted: Wanted | None,
+    wanted: Filter,
     *,
     committed: bool = True,
 ) -> Read:
@@ -146,35 +156,20 @@ async def onwards(
                 committed=committed,
             )
             before, count = places[partition], 0
-            most = min(share, limit - len(rows)) if wanted is None else limit - len(rows)
+            most = min(share, limit - len(rows)) if wanted.is_any else limit - len(rows)
             places[partition] = max(before, answer.next_offset)
             for one in answer.records:
                 if count == most:
                     places[partition] = one.offset
                     break
                 budget.took(one)
-                if wanted is None or wanted(one):
+                if wanted.wants(partition, one):
                     rows.append(Found(partition, one))
                     count += 1
             if places[partition] == before:
                 behind.discard(partition)
     rows.sort(key=lambda one: (one.record.timestamp, one.partition, one.record.offset))
     return Read(rows, places if behind else {}, budget.seen, bool(behind) and len(rows) < limit)
-
-
-def has_text(text: str) -> Wanted | None:
-    """In key, value or headers, whatever the case of its letters."""
-    if not text:
-        return None
-    needle = text.lower().encode()
-
-    def wanted(one: Record) -> bool:
-        parts = [one.key, one.value]
-        for name, value in one.headers:
-            parts += (name.encode(), value)
-        return any(part is not None and needle in part.lower() for part in parts)
-
-    return wanted
 
 
 def written(places: Places) -> str:

@@ -3,6 +3,7 @@
 import html
 import re
 import shlex
+import time
 
 import pytest
 from starlette.requests import HTTPConnection
@@ -69,6 +70,41 @@ def test_a_group_shows_how_far_behind_it_is(pages: TestClient, broker: Broker) -
     text = pages.get("/console/group", params={"name": "the/slow & one"}).text
     assert "Nobody reads: the group has no members, and 6 records wait" in text
     assert 'value="6"></meter>' in text
+    # The record at 4 is of second 4 since 1970; the other partition is at its end.
+    ages = re.findall(r'</meter></td><td class="num">([^<]+)</td>', text)
+    assert ages[1] == "–"  # noqa: RUF001 - as pages write it
+    days = float(ages[0].removesuffix(" d"))
+    assert days == pytest.approx(time.time() / 86_400, abs=1)
+
+
+def test_a_group_that_stands_before_a_record_is_told_which(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a member, that reads and never gets past offset 4."""
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    monkeypatch.setattr("kafkapy.http.console.pages.groups._STANDS_MS", 0)
+    _behind(broker, "standing", "stands")
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap,
+            "group.id": "stands",
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe(["standing"])
+    assert consumer.poll(30) is not None
+    site = site_of(broker)
+
+    async def look(kafka: Kafka) -> None:
+        await site.lag.look(kafka.link)
+
+    with TestClient(make_app(site), "http://127.0.0.1", backend="trio") as pages:
+        assert "has stood" not in pages.get("/console/group?name=stands").text
+        with_kafka(broker, look)
+        text = pages.get("/console/group?name=stands").text
+    consumer.close()
+    assert "has stood at one offset" in text
+    assert "/console/topics/standing/messages?partition=0&amp;from=offset&amp;offset=4" in text
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,69 @@ def test_a_filter_that_finds_little_is_pages_that_say_so(
     assert sorted(row for page in seen for row in page) == [(0, 3)]
 
 
+def test_a_filter_over_large_records_stops_in_time(
+    pages: TestClient, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page looks through about as much as it may, however large the records are."""
+    broker.create_topic("heavy")
+    produced(broker, "heavy", [b"%d:" % one + b"x" * 20_000 for one in range(40)])
+    monkeypatch.setattr(reading, "_MOST_BYTES", 100_000)
+    monkeypatch.setattr(reading, "_STEP_BYTES", 20_000)
+    monkeypatch.setattr(reading, "_FIRST_STEP", 2)
+    first = pages.get("/console/topics/heavy/messages?q=5:x").text
+    assert "1 shown of 5 looked at; a page looks no further" in first
+    seen = [row for page in _walk(pages, "heavy", "?q=5:x") for row in page]
+    assert seen == [(0, 35), (0, 25), (0, 15), (0, 5)]
+
+
+@pytest.mark.parametrize("begin", ["newest", "oldest"])
+def test_an_expression_finds_what_a_text_cannot(
+    pages: TestClient, broker: Broker, begin: str
+) -> None:
+    topic = f"orders-{begin}"
+    broker.create_topic(topic)
+    some = [
+        NewRecord(b"k", b'{"total": %d}' % one, 1000, (("try", b"%d" % (one % 3)),))
+        for one in range(40)
+    ]
+    produced(broker, topic, [*some, b"not JSON", b'{"total": 99' + b" " * 70_000 + b"}"])
+    where = "value.total >= 30 and number(headers.try) = 0"
+    page = pages.get(f"/console/topics/{topic}/messages", params={"where": where, "from": begin})
+    assert sorted(_offsets(page.text, topic)) == [(0, 30), (0, 33), (0, 36), (0, 39)]
+    assert "1 of more than 64 KiB the expression did not look into" in page.text
+    assert "value.total &gt;= 30" in page.text
+    both = pages.get(f"/console/topics/{topic}/messages", params={"where": where, "q": ":6"})
+    assert _offsets(both.text, topic) == []
+    wrong = pages.get(f"/console/topics/{topic}/messages", params={"where": "value.total >"})
+    assert wrong.status_code == 400
+    assert "at character 14" in wrong.text
+
+
+def test_what_a_page_shows_is_had_as_lines_of_json(pages: TestClient, broker: Broker) -> None:
+    """Whole, where the page cuts; with the same filters and from the same place."""
+    broker.create_topic("had", partitions=2)
+    long = "x" * 100_000
+    some = [NewRecord(b"k", b'{"n": %d}' % one, 1000 + one, (("h", b"v"),)) for one in range(30)]
+    produced(broker, "had", some)
+    produced(broker, "had", [NewRecord(None, long.encode(), 5000), b"\xff\x00"], partition=1)
+    page = pages.get("/console/topics/had/messages?limit=20&partition=0&from=offset&offset=5").text
+    (link,) = re.findall(r'href="([^"]+)" download', page)
+    answer = pages.get(link.replace("&amp;", "&"))
+    assert answer.headers["content-disposition"] == 'attachment; filename="had.jsonl"'
+    lines = [json.loads(one) for one in answer.text.splitlines()]
+    assert [(one["topic"], one["partition"], one["offset"]) for one in lines] == [
+        ("had", 0, offset) for offset in range(5, 25)
+    ]
+    assert lines[0]["value"] == {"n": 5}
+    assert lines[0]["key"] == "k"
+    other = pages.get("/console/topics/had/messages.jsonl?partition=1&from=oldest").text
+    binary, whole = map(json.loads, other.splitlines())
+    assert whole["value"] == long
+    assert (binary["value"], binary["valueEncoding"]) == ("/wA=", "base64")
+    found = pages.get("/console/topics/had/messages.jsonl", params={"where": "value.n = 7"})
+    assert [json.loads(one)["offset"] for one in found.text.splitlines()] == [7]
+
+
 def test_a_large_record_is_shown_cut_and_had_whole(pages: TestClient, broker: Broker) -> None:
     broker.create_topic("large")
     value = b"<script>alert(1)</script>" + b"x" * 900_000
@@ -158,6 +221,12 @@ def test_what_is_written_is_followed_as_it_comes(over_http: httpx.Client, broker
         told = json.loads(next(lines).removeprefix("data: "))
     assert kind == "event: record"
     assert (told["partition"], told["offset"], told["value"]) == (1, 1, "wanted one")
+    with over_http.stream("GET", "/console/topics/live/tail?where=value.n%20%3D%202") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: open"
+        produced(broker, "live", [b'{"n": 1}', b'{"n": 2}'])
+        assert next(line for line in lines if line.startswith("event:")) == "event: record"
+        assert json.loads(next(lines).removeprefix("data: "))["value"] == '{"n": 2}'
 
 
 @pytest.mark.parametrize(

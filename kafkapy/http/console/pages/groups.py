@@ -5,9 +5,10 @@ from typing import Any, Final, NamedTuple
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.embedded import read_assignment
+from kafkapy.http.alerting.judge import stuck_seconds
 from kafkapy.http.console.asked import Asked, Pages
 from kafkapy.http.console.charts import Chart, chart, count
-from kafkapy.http.console.lag import lag_of, total_lags
+from kafkapy.http.console.lag import Lag, ages_of, lag_of, total_lags
 from kafkapy.http.console.paging import part_of
 from kafkapy.http.kafka import groups
 from kafkapy.http.kafka.errors import KafkaError, check
@@ -17,6 +18,8 @@ from kafkapy.protocol.api_keys import ApiKey
 
 _ROWS: Final = 25
 _SHARE: Final = "share"
+# A group that has members and stands for that long is worth a word.
+_STANDS_MS: Final = 60_000
 
 
 class Member(NamedTuple):
@@ -52,11 +55,8 @@ async def one_group(asked: Asked) -> Any:
     owners = {where: member for member in group.members for where in member.owned}
     lags = await lag_of(asked.kafka, committed, owners)
     part = part_of(asked, sorted(lags), 200)
-    # Of groups that this node coordinates, by its last look; each node looks at its own.
-    seconds = {
-        TopicPartition(one.topic, one.partition): one.seconds
-        for one in asked.site.lag.of_group(name)
-    }
+    shown = {where: lags[where] for where in part.rows}
+    ages = await ages_of(asked.kafka, shown, asked.site.link.node.clock.wall())
     asked.site.history.watch(name)
     known = [one.lag for one in lags.values() if one.lag is not None]
     return asked.page(
@@ -66,12 +66,30 @@ async def one_group(asked: Asked) -> Any:
         part=part,
         lags=lags,
         owners=owners,
-        seconds=seconds,
+        ages=ages,
+        stands=_stands(asked, name, lags),
         total=sum(known),
         most=max(known, default=0),
         coordinator=await asked.kafka.coordinator(name),
         charts=await _charts(asked, name, {one.topic for one in committed}),
     )
+
+
+def _stands(
+    asked: Asked, name: str, lags: dict[TopicPartition, Lag]
+) -> tuple[TopicPartition, int] | None:
+    """Where a group with members has not got on for longest, and for how many milliseconds: of
+    groups that this node coordinates, by its last look."""
+    watch, now_ms = asked.site.lag, asked.site.link.node.clock.now()
+    stuck = [
+        (round(stuck_seconds(one, watch.members, now_ms) * 1000), where)
+        for one in watch.of_group(name)
+        if one.records and (where := TopicPartition(one.topic, one.partition)) in lags
+    ]
+    if not stuck or max(stuck)[0] < _STANDS_MS:
+        return None
+    longest, where = max(stuck)
+    return where, longest
 
 
 async def _charts(asked: Asked, name: str, topics: set[str]) -> list[Chart]:

@@ -1,19 +1,21 @@
-"""A topic's records: browsed by place and time, filtered, one of them whole, and as a file."""
+"""A topic's records: browsed by place and time, filtered, one of them whole, and as files."""
 
+import json
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from starlette.responses import StreamingResponse
 
-from kafkapy.http.console.asked import Asked, Pages
+from kafkapy.http.console.asked import HEADERS, Asked, Pages
 from kafkapy.http.console.decoding import WAYS, Shown, shown
+from kafkapy.http.console.filters import Filter, filter_of
 from kafkapy.http.console.pages.topic import require_describe
 from kafkapy.http.console.reading import (
     MOST_PARTITIONS,
     Found,
     Read,
-    has_text,
     newest,
     onwards,
     places_of,
@@ -24,6 +26,8 @@ from kafkapy.http.console.seeing import led, offsets
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.records import END, START
 from kafkapy.http.problems import Problem
+from kafkapy.http.rest.room import schemas_of
+from kafkapy.http.rest.schemas import BY_SCHEMA
 from kafkapy.protocol.records import Record
 
 _LIMITS: Final = (20, 50, 100, 200)
@@ -34,6 +38,53 @@ _FROM: Final = ("newest", "oldest", "offset", "time")
 
 async def show(asked: Asked) -> Any:
     name = asked.path("topic")
+    found, wanted, is_some = await _found(asked, name)
+    way = _way(asked)
+    seen = await SchemaValues(asked, name).shown([one.record for one in found.rows], way)
+    rows = [_row(one, *parts) for one, parts in zip(found.rows, seen, strict=True)]
+    begin = _begin(asked)
+    cursor = {"until" if begin == "newest" else "at": written(found.go_on)}
+    return asked.page(
+        "messages.html",
+        name=name,
+        rows=rows,
+        partitions=sorted(asked.kafka.topic(name).partitions),
+        is_some=is_some,
+        most=MOST_PARTITIONS,
+        begin=begin,
+        seen=found.seen,
+        left_out=wanted.left_out,
+        is_early=found.is_early,
+        more=asked.link(**cursor) if found.go_on else None,
+        first=asked.link(until=None, at=None),
+        download=asked.link(),
+        is_further=bool(asked.query("until") or asked.query("at")),
+        ways=WAYS,
+        limits=_LIMITS,
+    )
+
+
+async def download_some(asked: Asked) -> Any:
+    """What the page shows, whole: a line of JSON a record, as records over HTTP are told."""
+    name = asked.path("topic")
+    found, _, _ = await _found(asked, name)
+    headers = {**HEADERS, "content-disposition": f'attachment; filename="{name}.jsonl"'}
+    lines = _lines(asked, name, found.rows)
+    return StreamingResponse(lines, headers=headers, media_type="application/jsonl")
+
+
+async def _lines(asked: Asked, name: str, rows: list[Found]) -> AsyncIterator[str]:
+    told = schemas_of(asked.site).shown([one.record for one in rows], BY_SCHEMA)
+    at = 0
+    async with aclosing(told):
+        async for message in told:
+            where = {"topic": name, "partition": rows[at].partition}
+            yield json.dumps({**where, **message}, ensure_ascii=False) + "\n"
+            at += 1
+
+
+async def _found(asked: Asked, name: str) -> tuple[Read, Filter, bool]:
+    """And whether it is of some partitions only."""
     await require_describe(asked, name)
     kafka = asked.kafka
     partitions = led(kafka, name)
@@ -42,35 +93,21 @@ async def show(asked: Asked) -> Any:
     if chosen and one not in kafka.topic(name).partitions:
         raise Problem(404, f"{name} has no partition {one}")
     some = [one] if chosen else partitions[:MOST_PARTITIONS]
+    wanted = filter_of(asked, name)
+    with asked.needs("READ", "TOPIC", name):
+        found = await _read(asked, name, some, wanted)
+    return found, wanted, not chosen and len(partitions) > MOST_PARTITIONS
+
+
+def _begin(asked: Asked) -> str:
     begin = asked.query("from", "newest")
     if begin not in _FROM:
         raise Problem(400, f"from is one of {', '.join(_FROM)}")
-    with asked.needs("READ", "TOPIC", name):
-        found = await _read(asked, name, some, begin)
-    way = _way(asked)
-    seen = await SchemaValues(asked, name).shown([one.record for one in found.rows], way)
-    rows = [_row(one, *parts) for one, parts in zip(found.rows, seen, strict=True)]
-    cursor = {"until" if begin == "newest" else "at": written(found.go_on)}
-    return asked.page(
-        "messages.html",
-        name=name,
-        rows=rows,
-        partitions=sorted(kafka.topic(name).partitions),
-        is_some=not chosen and len(partitions) > MOST_PARTITIONS,
-        most=MOST_PARTITIONS,
-        begin=begin,
-        seen=found.seen,
-        is_early=found.is_early,
-        more=asked.link(**cursor) if found.go_on else None,
-        first=asked.link(until=None, at=None),
-        is_further=bool(asked.query("until") or asked.query("at")),
-        ways=WAYS,
-        limits=_LIMITS,
-    )
+    return begin
 
 
-async def _read(asked: Asked, name: str, some: list[int], begin: str) -> Read:
-    kafka, wanted = asked.kafka, has_text(asked.query("q"))
+async def _read(asked: Asked, name: str, some: list[int], wanted: Filter) -> Read:
+    kafka, begin = asked.kafka, _begin(asked)
     limit = asked.number("limit", 50, 1, _LIMITS[-1])
     committed = asked.query("uncommitted") != "1"
     starts = await offsets(kafka, name, some, START)
@@ -196,6 +233,7 @@ def timestamp_of(text: str) -> int:
 
 PAGES: Pages = (
     ("GET", "/console/topics/{topic}/messages", show),
+    ("GET", "/console/topics/{topic}/messages.jsonl", download_some),
     ("GET", "/console/topics/{topic}/messages/{partition}/{offset}", whole),
     ("GET", "/console/topics/{topic}/messages/{partition}/{offset}/{part}", download),
 )

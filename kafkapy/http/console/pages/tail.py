@@ -13,8 +13,9 @@ from starlette.responses import StreamingResponse
 
 from kafkapy.http.console.asked import HEADERS, Asked, Pages
 from kafkapy.http.console.decoding import WAYS, Shown
+from kafkapy.http.console.filters import Filter, filter_of
 from kafkapy.http.console.pages.topic import require_describe
-from kafkapy.http.console.reading import MOST_PARTITIONS, Wanted, has_text
+from kafkapy.http.console.reading import MOST_PARTITIONS
 from kafkapy.http.console.schema_values import SchemaValues
 from kafkapy.http.console.seeing import led, offsets
 from kafkapy.http.kafka import records
@@ -40,13 +41,14 @@ async def follow(asked: Asked) -> Any:
         raise Problem(400, "no such partition, or no such way to read it")
     if not await asked.kafka.allowed(Operation.READ, ResourceType.TOPIC, [name]):
         raise Problem(403, f"this needs READ on TOPIC {name}")
+    wanted = filter_of(asked, name)
     places = await offsets(asked.kafka, name, some, END, committed=True)
-    events = _events(asked, name, places, has_text(asked.query("q")), way)
+    events = _events(asked, name, places, wanted, way)
     return StreamingResponse(events, headers=HEADERS, media_type="text/event-stream")
 
 
 async def _events(
-    asked: Asked, name: str, places: dict[int, int], wanted: Wanted | None, way: str
+    asked: Asked, name: str, places: dict[int, int], wanted: Filter, way: str
 ) -> AsyncIterator[str]:
     yield "event: open\ndata: {}\n\n"
     silence, values = 0, SchemaValues(asked, name)
@@ -70,7 +72,7 @@ async def _news(
     asked: Asked,
     values: SchemaValues,
     places: dict[int, int],
-    wanted: Wanted | None,
+    wanted: Filter,
     way: str,
 ) -> list[str]:
     """Moves `places` on."""
@@ -90,7 +92,7 @@ async def _news(
             asked.kafka, name, partition, places[partition], max_bytes=_FETCH_BYTES
         )
         places[partition] = max(places[partition], found.next_offset)
-        some = [one for one in found.records if wanted is None or wanted(one)]
+        some = [one for one in found.records if wanted.wants(partition, one)]
         seen = await values.shown(some, way)
         for one, (key, value) in zip(some, seen, strict=True):
             events.append(_event("record", _told(partition, one, key, value)))

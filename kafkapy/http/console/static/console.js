@@ -15,6 +15,10 @@ function fitting(form) {
   show();
 }
 
+// On a phone these are one line that scrolls.
+for (const here of document.querySelectorAll("nav [aria-current=page]")) {
+  here.parentElement.scrollLeft = here.offsetLeft - 40;
+}
 keys();
 fresh();
 const filters = document.getElementById("filters");

@@ -20,7 +20,7 @@ export function follow(button, filters, records) {
   const start = () => {
     const fields = new FormData(filters);
     const wanted = new URLSearchParams();
-    for (const name of ["partition", "q", "as"]) wanted.set(name, fields.get(name));
+    for (const name of ["partition", "q", "where", "as"]) wanted.set(name, fields.get(name));
     count = 0;
     records.replaceChildren();
     document.getElementById("pages").replaceChildren();
