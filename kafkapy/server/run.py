@@ -39,10 +39,12 @@ from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import Network
 from kafkapy.core.seams import Callback, Journal
 from kafkapy.core.turn import Turn
+from kafkapy.hooks.source import HookSource
 from kafkapy.kraft.storage.adoption import make_directory
 from kafkapy.kraft.storage.meta_properties import META_PROPERTIES
 from kafkapy.server.clock import LoopClock
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
+from kafkapy.server.hooks import InstalledHooks
 from kafkapy.server.journal import Remembering
 from kafkapy.server.listener import Listener, listen
 from kafkapy.server.network import SocketNetwork
@@ -226,6 +228,7 @@ class Shell:
                 network=self._network_of_node(),
                 turn=self._turn,
                 fetch=self._fetch,
+                hooks=self._hooks(),
             )
         except CannotStart:
             self._leave_no_trace()
@@ -233,6 +236,9 @@ class Shell:
         if node.broker is not None:
             node.broker.hang_up = self._hang_up
         return node
+
+    def _hooks(self) -> HookSource:
+        return InstalledHooks(self._config.kafkapy_hooks, self._journal)
 
     def _fetch(self, request: "FetchRequest", then: "Fetched") -> None:
         from kafkapy.server.web import Web

@@ -35,8 +35,9 @@ class AsyncBroker:
         *,
         directory: str | os.PathLike[str] | None = None,
         api_versions: str | None = None,
+        hooks: Mapping[str, object] | None = None,
     ) -> None:
-        self.broker = Broker(settings, directory=directory, api_versions=api_versions)
+        self.broker = Broker(settings, directory=directory, api_versions=api_versions, hooks=hooks)
 
     @classmethod
     def around(cls, broker: Broker) -> "AsyncBroker":

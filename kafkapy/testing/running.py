@@ -66,11 +66,13 @@ class Running:
         *,
         directory: str | os.PathLike[str] | None = None,
         api_versions: str | None = None,
+        hooks: Mapping[str, object] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
         """`settings` are Kafka's, by its names. Files are in memory, or in `directory`, which
-        stays. `api_versions` is a release of Apache Kafka to pass for: "2.8". Port 0 is a free
+        stays. `api_versions` is a release of Apache Kafka to pass for: "2.8". `hooks`: classes or
+        objects (docs/HOOKS.md) by the names that topics' settings have for them. Port 0 is a free
         one, which the broker keeps over restarts."""
         release = None if api_versions is None else release_named(api_versions)
         self.faults = Faults()
@@ -81,6 +83,7 @@ class Running:
         self.disk = DiskSpace(self._memory)
         self._requests = Requests()
         self._around: Around | None = None
+        self._hooks = hooks
         self._gate: Gate = Gatekeeper((self.faults,), self._requests, release)
         self._heard = Heard()
         self._thread: BrokerThread | None = None
@@ -111,7 +114,13 @@ class Running:
             self._directory, f"{self._host}:{self.port}", self._settings_of_this_start()
         )
         thread = BrokerThread(
-            config, self._heard, self._gate, self._memory, self.clock.ahead_ms, self._around
+            config,
+            self._heard,
+            self._gate,
+            self._memory,
+            self.clock.ahead_ms,
+            self._around,
+            self._hooks,
         )
         self._abandon = weakref.finalize(self, thread.abandon)
         try:

@@ -49,10 +49,11 @@ class SecuredBroker(Broker):
         protocol: str = "SASL_SSL",
         directory: str | os.PathLike[str] | None = None,
         api_versions: str | None = None,
+        hooks: Mapping[str, object] | None = None,
     ) -> None:
         if protocol not in _PROTOCOLS:
             raise ValueError(f"{protocol}: it is one of {', '.join(_PROTOCOLS)}")
-        super().__init__(settings, directory=directory, api_versions=api_versions)
+        super().__init__(settings, directory=directory, api_versions=api_versions, hooks=hooks)
         self.protocol = protocol
         self.acls = Acls(self._ask, self._wait)
         self.users = Users(self._ask, self._wait, self._alter)

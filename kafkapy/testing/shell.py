@@ -6,7 +6,7 @@ forward, and the disk may be memory.
 
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,9 @@ from kafkapy.broker.requests.request import Answer, Call, Peer
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import Network
 from kafkapy.core.seams import Journal
+from kafkapy.hooks.source import HookSource
 from kafkapy.server.disk import OwnedDisk
+from kafkapy.server.hooks import InstalledHooks
 from kafkapy.server.listener import listen
 from kafkapy.server.run import Shell
 from kafkapy.testing.clock import AdvancingClock
@@ -42,8 +44,11 @@ class TestShell(Shell):
         clock: AdvancingClock,
         memory: MemoryDisk | None,
         around: Around | None = None,
+        hooks: Mapping[str, object] | None = None,
     ) -> None:
-        """`around` stands between the node and its network."""
+        """`around` stands between the node and its network. `hooks` by name, beside those that
+        the settings name."""
+        self._given_hooks = hooks
         self._memory = memory
         self._around = around
         self._gate = gate
@@ -54,6 +59,9 @@ class TestShell(Shell):
     def _network_of_node(self) -> Network:
         network = super()._network_of_node()
         return network if self._around is None else self._around(network)
+
+    def _hooks(self) -> HookSource:
+        return InstalledHooks(self._config.kafkapy_hooks, self._journal, self._given_hooks)
 
     def _make_disk(self) -> OwnedDisk:
         if self._memory is None:

@@ -14,7 +14,7 @@ run that forgot to stop its broker still ends.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -57,6 +57,7 @@ class BrokerThread:
         memory: MemoryDisk | None,
         clock_ahead_ms: int = 0,
         around: Around | None = None,
+        hooks: Mapping[str, object] | None = None,
     ) -> None:
         self._config = config
         self._journal = journal
@@ -64,6 +65,7 @@ class BrokerThread:
         self._memory = memory
         self._clock_ahead_ms = clock_ahead_ms
         self._around = around
+        self._hooks = hooks
         self._go_on = threading.Event()
         self._ready: Future[int] = Future()
         self._waiting: set[Future[Any]] = set()
@@ -201,7 +203,14 @@ class BrokerThread:
                 self.http = Http(self._config, self._journal)
             clock = AdvancingClock(self._clock_ahead_ms)
             shell = TestShell(
-                self._config, self._journal, sockets, self._gate, clock, self._memory, self._around
+                self._config,
+                self._journal,
+                sockets,
+                self._gate,
+                clock,
+                self._memory,
+                self._around,
+                self._hooks,
             )
             try:
                 await self._serve(shell)

@@ -80,6 +80,7 @@ def _broker_part(section: type[Section]) -> Iterator[str]:
 
 _TITLES: Final = {
     "Group": "groups",
+    "Hook": "hooks",
     "Http": "HTTP",
     "Log": "logs",
     "Remote": "tiered storage",

@@ -4,6 +4,7 @@ from typing import Any
 
 from kafkapy.broker.config.key import Key
 from kafkapy.broker.config.keys.groups import GroupKeys
+from kafkapy.broker.config.keys.hooks import HookKeys
 from kafkapy.broker.config.keys.http import HttpKeys
 from kafkapy.broker.config.keys.log import LogKeys
 from kafkapy.broker.config.keys.network import NetworkKeys
@@ -32,6 +33,7 @@ ALLOW_WITHOUT_ACL = "allow.everyone.if.no.acl.found"
 OWN = frozenset(
     {
         **DeadLetterKeys.table,
+        **HookKeys.table,
         **HttpKeys.table,
         **QueueKeys.table,
         **RegistryKeys.table,
@@ -58,6 +60,7 @@ class BrokerKeys(
     QueueKeys,
     RegistryKeys,
     ViewsKeys,
+    HookKeys,
 ):
     """`table` has them by Kafka's name."""
 

@@ -26,6 +26,7 @@ from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE
 from kafkapy.core.network import Network
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng
+from kafkapy.hooks.source import NO_HOOKS, HookSource
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import BROKER_RESOURCE, MetadataImage
 from kafkapy.kraft.metadata_quorum import MetadataQuorum
@@ -54,8 +55,11 @@ class NodeBase:
         network: Network,
         host: str,
         fetch: Fetch = no_fetch,
+        hooks: HookSource = NO_HOOKS,
     ) -> None:
         self.config = config
+        # Where Python is found that is asked about records.
+        self.hooks = hooks
         # What stands at a URL outside of the cluster.
         self.fetch = fetch
         self.disk = disk

@@ -19,6 +19,7 @@ from kafkapy.broker.config.topic_config import TopicConfigs
 from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.broker.fetch.sessions import FetchSessions
 from kafkapy.broker.groups.wiring import GroupWiring
+from kafkapy.broker.hooks.wiring import HookWiring
 from kafkapy.broker.metadata.auto_topics import AutoTopics
 from kafkapy.broker.metadata.awaited_topics import AwaitedTopics
 from kafkapy.broker.metadata.leaders_in_doubt import LeadersInDoubt
@@ -194,11 +195,20 @@ class BrokerRole(Role):
             create_topic=self.auto_create_topic,
             disk_failed=self.directory_failed,
         )
+        self.hooks = HookWiring(
+            source=base.hooks,
+            config=self.config,
+            clock=self.clock,
+            journal=self.journal,
+            image=lambda: self.image,
+            partitions=self.partitions,
+        )
         self.partitions.on_leadership += [
             self._groups.leadership_changed,
             self.shares.leadership_changed,
             self._transactions.leadership_changed,
             self.relays.leadership_changed,
+            self.hooks.leadership_changed,
         ]
         self.awaited_topics = AwaitedTopics(lambda: self.image, self.when_serving)
         self._awaited: dict[UUID, list[Callback]] = {}
@@ -348,6 +358,7 @@ class BrokerRole(Role):
                 self._groups.follow(image, delta)
                 self.shares.follow(image, delta)
                 self.relays.follow(delta)
+                self.hooks.follow(image, delta)
                 self.partitions.follow(delta)
                 if self._views is not None:
                     self._views.follow(image, delta)

@@ -24,6 +24,7 @@ from kafkapy.core.errors import DiskFailed
 from kafkapy.core.network import Network, NoNetwork
 from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng
 from kafkapy.core.turn import Turn
+from kafkapy.hooks.source import NO_HOOKS, HookSource
 
 
 class Node(NodeBase):
@@ -42,6 +43,7 @@ class Node(NodeBase):
         host: str = "127.0.0.1",
         turn: Turn | None = None,
         fetch: Fetch = no_fetch,
+        hooks: HookSource = NO_HOOKS,
     ) -> None:
         super().__init__(
             config=config,
@@ -53,6 +55,7 @@ class Node(NodeBase):
             network=network or NoNetwork(),
             host=host,
             fetch=fetch,
+            hooks=hooks,
         )
         self.controller: ControllerRole | None = None
         remote = self._remote_controller()

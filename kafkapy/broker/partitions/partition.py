@@ -56,6 +56,17 @@ class HasReplicas(Protocol):
     def led_anew(self, partition: "Partition") -> None: ...
 
 
+class HasHook(Protocol):
+    """What a topic does with what is produced to it, before it is appended (hooks/produce.py)."""
+
+    def submit(
+        self,
+        records: memoryview | bytes,
+        is_wanted: Callable[[], bool],
+        then: Callable[[bytes | Refused], None],
+    ) -> None: ...
+
+
 class Partition:
     """What handlers ask and tell about one partition that lives on this node."""
 
@@ -71,6 +82,7 @@ class Partition:
         "disk_failed",
         "end_watchers",
         "followers",
+        "hook",
         "is_written_at_once",
         "isr",
         "leader",
@@ -110,6 +122,8 @@ class Partition:
         self.bytes_out = 0
         # Called when a replica's log may begin later than before: DeleteRecords.
         self.start_watchers: list[Callback] = []
+        # While this node leads it and its topic has one: what clients send goes there first.
+        self.hook: HasHook | None = None
         # While this node leads it and others follow.
         self.followers: Followers | None = None
         self._replication = replication
@@ -310,10 +324,15 @@ class Partition:
         if self.is_leader:
             self._count_appended()
 
+    def use_hook(self, hook: HasHook | None) -> None:
+        self.hook = hook
+        self._changed()
+
     def _changed(self) -> None:
         """The role, the log or its settings."""
         self.is_written_at_once = (
             self.is_leader
+            and self.hook is None
             and self.followers is None
             and self.isr == (self._node_id,)
             and self.min_insync_replicas == 1

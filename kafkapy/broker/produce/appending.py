@@ -1,15 +1,16 @@
 """The rows of one Produce's answer, and the acknowledgements it still waits for: usually none.
 
-Per partition: find it, append, and acknowledge as `acks` asks: 0 no response, 1 when this node
-has it, -1 when every in-sync replica has it.
+Per partition: find it, ask its topic's hook if it has one, append, and acknowledge as `acks` asks:
+0 no response, 1 when this node has it, -1 when every in-sync replica has it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.partitions.acknowledgements import Acknowledge
+from kafkapy.broker.partitions.partition import HasHook, Partition
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.broker.transactions.verification import Verified
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
@@ -17,6 +18,7 @@ from kafkapy.core.time import Instant
 from kafkapy.core.time import later as after
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.log.append import AppendInfo, NotOneBatch, RecordsRefused
+from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.protocol.batch import CODEC_MASK, Codec
 from kafkapy.protocol.produce_response import (
     NodeEndpoint,
@@ -65,6 +67,7 @@ class Appending:
         "_node",
         "_now",
         "_rows",
+        "_tickets",
         "_timer",
         "_topics",
     )
@@ -79,6 +82,7 @@ class Appending:
         self._later: Later | None = None
         self._timer: Any = None
         self._acks: dict[int, tuple[Partition, Any]] = {}
+        self._tickets = 0
         self._leaders: set[int] = set()  # where some of it belongs instead
 
     def begin_topic(self, name: str | None, topic_id: UUID | None) -> None:
@@ -120,6 +124,10 @@ class Appending:
             ):
                 raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
             partition.check_leader()
+            hook = partition.hook
+            if hook is not None:
+                self._ask(hook, partition, memoryview(records), verified)
+                return
             info = partition.append(
                 memoryview(records),
                 needs_all=call.body.acks == ALL,
@@ -134,42 +142,92 @@ class Appending:
     def appended(self, index: int, partition: Partition, info: AppendInfo) -> None:
         """It is in the log, and acknowledged now or later."""
         rows = self._rows
-        rows.append(
-            ProducedPartition(
-                index,
-                ErrorCode.NONE,
-                info.first_offset,
-                info.log_append_time_ms,
-                info.log_start_offset,
-            )
-        )
+        rows.append(_appended_row(index, info))
         if partition.is_written_at_once or self._call.body.acks == NONE:
             return
-        when = partition.when_committed if self._call.body.acks == ALL else partition.when_durable
-        ticket = len(self._acks)
-        then = partial(self._acknowledged, ticket, self._topics[-1], len(rows) - 1)
+        then = self._await(partition, self._topics[-1], len(rows) - 1)
+        self._when(partition)(info.last_offset + 1, then)
+
+    def _when(self, partition: Partition) -> Callable[[int, Acknowledge], None]:
+        return partition.when_committed if self._call.body.acks == ALL else partition.when_durable
+
+    def _await(self, partition: Partition, topic: _Topic, at: int) -> Acknowledge:
+        """The answer waits for the row there, until what this returns is called."""
+        ticket = self._tickets
+        self._tickets = ticket + 1
+        then = partial(self._acknowledged, ticket, topic, at)
         self._acks[ticket] = (partition, then)
-        when(info.last_offset + 1, then)
+        return then
+
+    def _ask(
+        self,
+        hook: HasHook,
+        partition: Partition,
+        records: memoryview,
+        guard: VerificationGuard | None,
+    ) -> None:
+        """What the topic's hook makes of them is appended, now or later."""
+        topic, rows = self._topics[-1], self._rows
+        at, ticket = len(rows), self._tickets
+        rows.append(refused_row(partition.topic_partition.partition, ErrorCode.NONE))
+        then = self._await(partition, topic, at)
+        hook.submit(
+            records,
+            lambda: ticket in self._acks,
+            lambda made: self._hooked(made, partition, guard, topic, at, then),
+        )
+
+    def _hooked(
+        self,
+        made: bytes | Refused,
+        partition: Partition,
+        guard: VerificationGuard | None,
+        topic: _Topic,
+        at: int,
+        then: Acknowledge,
+    ) -> None:
+        index = partition.topic_partition.partition
+        acks = self._call.body.acks
+        try:
+            if isinstance(made, Refused):
+                raise made
+            partition.check_leader()  # it may have taken its time
+            info = partition.append(
+                memoryview(made),
+                needs_all=acks == ALL,
+                guard=guard,
+                now=self._node.clock.wall(),
+            )
+        except (Refused, DiskFailed) as failed:
+            topic[2][at] = self._failed_row(topic, index, partition, failed)
+            then(ErrorCode.NONE)
+            return
+        topic[2][at] = _appended_row(index, info)
+        if acks == NONE:
+            then(ErrorCode.NONE)
+        else:
+            self._when(partition)(info.last_offset + 1, then)
 
     def failed(self, index: int, partition: Partition | None, failed: Refused | DiskFailed) -> None:
         """Nothing of it is in the log."""
-        rows = self._rows
+        self._rows.append(self._failed_row(self._topics[-1], index, partition, failed))
+
+    def _failed_row(
+        self, topic: _Topic, index: int, partition: Partition | None, failed: Refused | DiskFailed
+    ) -> ProducedPartition:
         if isinstance(failed, DiskFailed):
             self._node.directory_failed(failed)
-            rows.append(refused_row(index, ErrorCode.KAFKA_STORAGE_ERROR))
-            return
+            return refused_row(index, ErrorCode.KAFKA_STORAGE_ERROR)
         code = failed.code
         if isinstance(failed, NotOneBatch):
-            rows.append(refused_row(index, code))
-            return
+            return refused_row(index, code)
         start = -1
         if partition is not None and code not in _START_UNTOLD:
             start = partition.log.log_start_offset
         if isinstance(failed, RecordsRefused):
-            rows.append(refused_row(index, code, start, failed.record_errors, failed.message))
-        else:
-            leader = self._leader_hint(self._topics[-1], index, code)
-            rows.append(refused_row(index, code, start, leader=leader))
+            return refused_row(index, code, start, failed.record_errors, failed.message)
+        leader = self._leader_hint(topic, index, code)
+        return refused_row(index, code, start, leader=leader)
 
     def _leader_hint(self, topic: _Topic, index: int, code: ErrorCode) -> tuple[int, int] | None:
         """v10+ (KIP-951): whoever asked the wrong node is told the right one."""
@@ -212,6 +270,12 @@ class Appending:
         for partition, then in list(self._acks.values()):
             partition.forget_ack(then)
             then(ErrorCode.REQUEST_TIMED_OUT)
+
+
+def _appended_row(index: int, info: AppendInfo) -> ProducedPartition:
+    return ProducedPartition(
+        index, ErrorCode.NONE, info.first_offset, info.log_append_time_ms, info.log_start_offset
+    )
 
 
 def may_write(node: "Appends", peer: Peer, name: str | None, topic_id: UUID | None) -> bool:

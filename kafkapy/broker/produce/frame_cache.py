@@ -10,7 +10,8 @@ it and with the answer as far as it is always the same: neither is done again.
 
 Only requests for one partition are remembered. What becomes of the records is `Partition.append`'s
 to say, as ever, and any answer but the usual one is `Appending`'s. Where something else is to be
-done first (the partition is not led here, the transaction is not open in it, there is no batch)
+done first (the partition is not led here, the transaction is not open in it, there is no batch,
+its topic has a hook)
 nothing has been done, and the request is decoded as if there were no cache
 (tests/broker/produce/test_frame_cache.py: the same bytes come back). What its producer may do was
 asked when it was remembered, under the ACLs of then: under others it is decoded anew.
@@ -152,7 +153,7 @@ class FrameCache:
             return None
         partition = frame.partition
         at_once = partition.is_written_at_once
-        if not at_once and not partition.is_leader:
+        if not at_once and (not partition.is_leader or partition.hook is not None):
             return None
         if records[ATTRIBUTES_AT] & TRANSACTIONAL_BIT and not frame.is_amid_transaction(records):
             return None

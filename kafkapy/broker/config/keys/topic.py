@@ -1,5 +1,6 @@
 """Settings of a topic (ConfigResource TOPIC), each with the broker key that is its default."""
 
+from kafkapy.broker.config.keys.hooks import HookTopicKeys
 from kafkapy.broker.config.keys.queues import QueueTopicKeys
 from kafkapy.broker.config.keys.relays import RelayKeys
 from kafkapy.broker.config.keys.schemas import SchemaKeys
@@ -16,7 +17,7 @@ from kafkapy.broker.config.validators import (
 )
 
 
-class TopicKeys(SchemaKeys, QueueTopicKeys, RelayKeys, ViewKeys):
+class TopicKeys(SchemaKeys, QueueTopicKeys, RelayKeys, ViewKeys, HookTopicKeys):
     cleanup_policy = strings(
         ("delete",),
         "What happens to old records: delete, compact, both, or with an empty list nothing.",

@@ -1,0 +1,36 @@
+"""Hooks: Python that a node asks about records (docs/HOOKS.md).
+
+kafkapy's own: Apache Kafka knows none of them. A topic's are shown only where they are set.
+"""
+
+from kafkapy.broker.config.key import Section
+from kafkapy.broker.config.make import int32, string, strings
+from kafkapy.broker.config.validators import at_least
+
+
+class HookTopicKeys(Section):
+    kafkapy_hook_produce = string(
+        "",
+        "Hook that sees each record before it is written, and may change or refuse it.",
+        internal=True,
+    )
+
+
+class HookKeys(Section):
+    kafkapy_hooks = strings(
+        (),
+        "Hooks of this node, as name=module:attribute (or module:attribute, whose name is the "
+        "attribute's). Those of installed packages (entry points kafkapy.hooks) need not be named.",
+    )
+    kafkapy_hooks_call_budget_us = int32(
+        1000,
+        "Microseconds that a call of a hook may take, on the average of those that follow one "
+        "that took longer.",
+        valid=at_least(1),
+    )
+    kafkapy_hooks_overdraft_ms = int32(
+        200,
+        "How much more than that calls of a hook for one topic may take together, until it is "
+        "switched off there.",
+        valid=at_least(0),
+    )

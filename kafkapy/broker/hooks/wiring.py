@@ -1,0 +1,107 @@
+"""The hooks of one broker: which of its partitions have one, now.
+
+    leadership won, topic configured ----> what is produced there goes through its hook
+    lost, setting taken away ------------> it goes as it would without
+    any setting of the topic altered ----> another chance for a hook that was switched off
+
+A topic's hook is called, and switched off, for all of the topic's partitions on this node together.
+Partitions whose topic names none are looked up once, when their leadership or their topic's
+settings change, and pay nothing beside that.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.hooks.produce import ProduceGate, Room
+from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.partitions.partitions import Partitions
+from kafkapy.core.seams import Clock, Journal
+from kafkapy.hooks.allowance import Allowance
+from kafkapy.hooks.api import Place, ProduceHook
+from kafkapy.hooks.guarded import Guarded
+from kafkapy.hooks.source import HookSource
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
+
+HOOK_PRODUCE = "kafkapy.hook.produce"
+
+
+class HookWiring:
+    def __init__(
+        self,
+        *,
+        source: HookSource,
+        config: BrokerConfig,
+        clock: Clock,
+        journal: Journal,
+        image: Callable[[], MetadataImage],
+        partitions: Partitions,
+    ) -> None:
+        self._source = source
+        self._config = config
+        self._clock = clock
+        self._journal = journal
+        self._image = image
+        self._partitions = partitions
+        self._room = Room()
+        # By setting and topic.
+        self._hooks: dict[tuple[str, str], Guarded] = {}
+
+    def __iter__(self) -> Iterator[tuple[str, Guarded]]:
+        """Those that are in use, each with the setting that names it."""
+        return iter([(setting, hook) for (setting, _), hook in self._hooks.items()])
+
+    def guarded(self, setting: str, topic: str, name: str, kind: type, method: str) -> Guarded:
+        """The hook `name` of the topic, as it is named by `setting`."""
+        known = self._hooks.get((setting, topic))
+        if known is None or known.name != name:
+            allowance = Allowance(
+                self._config.kafkapy_hooks_call_budget_us, self._config.kafkapy_hooks_overdraft_ms
+            )
+            known = self._hooks[setting, topic] = Guarded(
+                name, kind, method, topic, self._source, allowance, self._journal
+            )
+        return known
+
+    def follow(self, image: MetadataImage, delta: Delta) -> None:
+        changed = {name for kind, name in delta.configs if kind == TOPIC_RESOURCE}
+        if not changed:
+            return
+        for setting, topic in [key for key in self._hooks if key[1] in changed]:
+            del self._hooks[setting, topic]
+        for name in changed:
+            topic_state = image.topics_by_name.get(name)
+            for index in () if topic_state is None else topic_state.partitions:
+                partition = self._partitions.get(name, index)
+                if partition is not None and partition.is_leader:
+                    self._settle(partition)
+
+    def leadership_changed(self, partition: Partition, is_leader: bool) -> None:
+        if is_leader:
+            self._settle(partition)
+        elif partition.hook is not None:
+            partition.use_hook(None)
+
+    def _settle(self, partition: Partition) -> None:
+        """By its topic's settings as they are now."""
+        topic = partition.topic_partition.topic
+        name = self._image().configs(TOPIC_RESOURCE, topic).get(HOOK_PRODUCE)
+        hook = None
+        if name and not partition.is_internal:
+            hook = self.guarded(HOOK_PRODUCE, topic, name, ProduceHook, "produced")
+        gate = partition.hook
+        if isinstance(gate, ProduceGate) and not (hook is None and gate.is_idle):
+            gate.hook = hook  # what waits there keeps its place before what comes
+        elif hook is not None or gate is not None:
+            partition.use_hook(None if hook is None else self._gate(hook, partition))
+
+    def _gate(self, hook: Guarded, partition: Partition) -> ProduceGate:
+        place = Place(*partition.topic_partition)
+        return ProduceGate(self._clock, hook, place, self._room, partial(_leave, partition))
+
+
+def _leave(partition: Partition, gate: ProduceGate) -> None:
+    """Nothing waits there any more, and nothing has to."""
+    if partition.hook is gate:
+        partition.use_hook(None)
