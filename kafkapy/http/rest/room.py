@@ -7,6 +7,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from kafkapy.http.registry.room import own_kafka, registry_of
 from kafkapy.http.rest.configs import Configs
 from kafkapy.http.rest.consuming import Consuming
+from kafkapy.http.rest.dead_letters import DeadLetters
 from kafkapy.http.rest.groups import Groups
 from kafkapy.http.rest.offsets import Offsets
 from kafkapy.http.rest.once.once import Once
@@ -18,6 +19,7 @@ from kafkapy.http.site import Site
 
 _PARTITION = "/api/v1/topics/{topic}/partitions/{partition}"
 _GROUPS = "/api/v1/consumer-groups"
+_LETTERS = "/api/v1/dead-letters/{topic}"
 
 
 _schemas: WeakKeyDictionary[Site, Schemas] = WeakKeyDictionary()
@@ -50,6 +52,7 @@ def routes(site: Site) -> list[BaseRoute]:
     configs, groups, pushing = Configs(site), Groups(site), Pushing(site, schemas)
     topics, producing = Topics(site), Producing(site, once, schemas)
     consuming, offsets = Consuming(site, schemas), Offsets(site)
+    letters = DeadLetters(site, schemas)
     return [
         Route("/api/v1/topics", topics.list, methods=["GET"]),
         Route("/api/v1/topics", topics.create, methods=["POST"]),
@@ -70,4 +73,8 @@ def routes(site: Site) -> list[BaseRoute]:
         Route(f"{_GROUPS}/{{group}}/offsets/reset", groups.reset, methods=["POST"]),
         Route(f"{_GROUPS}/{{group}}/offsets", offsets.committed, methods=["GET"]),
         Route(f"{_GROUPS}/{{group}}/offsets", offsets.commit, methods=["POST"]),
+        Route(_LETTERS, letters.by_reason, methods=["GET"]),
+        Route(f"{_LETTERS}/letters", letters.letters, methods=["GET"]),
+        Route(f"{_LETTERS}/replay", letters.replay, methods=["POST"]),
+        Route(f"{_LETTERS}/drop", letters.drop, methods=["POST"]),
     ]

@@ -1,0 +1,49 @@
+"""What is urgent first, and what is not at last: one worker, several topics, a weight each.
+
+A stock share consumer subscribes to all of them; the node hands out what counts as having waited
+longest, its topic's weight times as long as it has (docs/QUEUES.md, Priorities).
+"""
+
+from collections.abc import Iterator
+
+from confluent_kafka import AcknowledgeType, Producer, ShareConsumer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+WEIGHTS = {"urgent": 100, "usual": 10, "bulk": 1}
+
+
+def set_up(bootstrap: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for name, weight in WEIGHTS.items():
+        wanted = NewTopic(name, num_partitions=1, config={"kafkapy.share.weight": str(weight)})
+        admin.create_topics([wanted])[name].result(30)
+
+
+def send(bootstrap: str, level: str, jobs: list[str]) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
+    for job in jobs:
+        producer.produce(level, job)
+    producer.flush(30)
+
+
+def work(bootstrap: str, group: str) -> Iterator[tuple[str, str]]:
+    """(level, job) as they come, for ever; each is done when the next one is asked for."""
+    consumer = ShareConsumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "share.acknowledgement.mode": "explicit",
+            # Few at a time, so that what becomes urgent need not wait for what was fetched before.
+            "max.poll.records": 1,
+        }
+    )
+    consumer.subscribe(list(WEIGHTS))
+    try:
+        while True:
+            for job in consumer.poll(0.2) or ():
+                if job.error() is None:
+                    yield job.topic() or "", (job.value() or b"").decode()
+                    consumer.acknowledge(job, AcknowledgeType.ACCEPT)
+                    consumer.commit_sync(30.0)
+    finally:
+        consumer.close()
