@@ -22,9 +22,8 @@ from typing import Any, Final, Protocol
 from uuid import UUID
 
 from kafkapy.broker.partitions.partition import Partition
-from kafkapy.broker.peers.connection import PeerConnection
 from kafkapy.broker.peers.failures import CallFailed, Why
-from kafkapy.broker.replication.lost_touch import LostTouch
+from kafkapy.broker.replication.lost_touch import AsksLeader, LostTouch
 from kafkapy.broker.replication.messages import FETCH_VERSIONS, Limits, fetch_body, read_answer
 from kafkapy.broker.replication.throttle import ReplicationThrottle
 from kafkapy.broker.replication.truncation import truncation_offset
@@ -89,7 +88,7 @@ class ReplicaFetcher:
     """`connection` gives the way to the leader, anew after its address changed."""
 
     def __init__(
-        self, node: Follower, leader_id: int, connection: Callable[[], PeerConnection | None]
+        self, node: Follower, leader_id: int, connection: Callable[[], AsksLeader | None]
     ) -> None:
         self.leader_id = leader_id
         self._node = node

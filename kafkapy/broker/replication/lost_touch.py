@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from kafkapy.broker.partitions.partition import Partition
-from kafkapy.broker.peers.connection import PeerConnection
+from kafkapy.broker.peers.connection import Answered, Body, Decode
 from kafkapy.broker.peers.failures import CallFailed
 from kafkapy.broker.replication.messages import (
     EARLIEST,
@@ -20,6 +20,21 @@ from kafkapy.broker.replication.messages import (
 )
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
+
+
+class AsksLeader(Protocol):
+    """The way to the leader: a PeerConnection."""
+
+    def call(
+        self,
+        api: ApiKey,
+        body: Body,
+        then: Answered,
+        *,
+        versions: tuple[int, int],
+        timeout_ms: int,
+        decode: Decode | None = None,
+    ) -> None: ...
 
 
 class Asks(Protocol):
@@ -38,7 +53,7 @@ class LostTouch:
     def __init__(
         self,
         partition: Partition,
-        connection: PeerConnection,
+        connection: AsksLeader,
         node: Asks,
         then: Callable[[str | None], None],
     ) -> None:

@@ -148,6 +148,7 @@ def test_what_was_appended_between_two_fetches_is_told_by_the_next(kit: Kit) -> 
     assert isinstance(kit.ask([]), Later)
 
 
+@pytest.mark.interpreted  # replaces a part of the module
 def test_a_request_looks_at_what_it_names_and_at_what_has_news(
     kit: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +195,7 @@ def test_what_does_not_fit_is_told_next_time(kit: Kit) -> None:
     assert told == set(range(6))
 
 
+@pytest.mark.interpreted  # replaces a part of the module
 def test_the_first_answer_names_everything_whether_it_has_room_or_not(
     kit: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -383,6 +385,7 @@ def test_who_is_in_sync_never_waits(throttled: Kit) -> None:
     assert throttled.throttle.counted
 
 
+@pytest.mark.interpreted  # replaces a part of the module
 def test_one_answer_does_not_tell_of_thousands(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left over is told by the next fetches, at once, and before what comes later."""
     kit.begin()
@@ -395,6 +398,7 @@ def test_one_answer_does_not_tell_of_thousands(kit: Kit, monkeypatch: pytest.Mon
     assert isinstance(kit.ask([]), Later), "all is told"
 
 
+@pytest.mark.interpreted  # replaces a part of the module
 def test_what_was_left_over_is_not_overtaken(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     kit.begin()
     monkeypatch.setattr(serving, "MOST_ROWS", 8)
