@@ -31,8 +31,9 @@ from kafkapy.core.seams import Callback, Journal
 from kafkapy.http.alerting.rules import load
 from kafkapy.http.posting import SCHEMES
 from kafkapy.http.security import check_secured, http_tls
+from kafkapy.server.binding import CannotListen
 from kafkapy.server.listener import listen
-from kafkapy.server.run import CannotListen, Shell
+from kafkapy.server.run import Shell
 
 if TYPE_CHECKING:
     from kafkapy.http.kafka.link import NodeLink

@@ -180,6 +180,7 @@ class Flushing:
             active.seal()
             snapshots.take(self._history.producers, offsets.log_end)
         except DiskFailed as failed:
+            storage.report(failed)
             flushed(failed)
             return
         one_flushed = join(3, flushed)

@@ -13,7 +13,6 @@ stopped                  the controller's connections go last, and our own to ot
                          whatever the others still had to hear or say came through them
 """
 
-import errno
 import gc
 import signal
 import socket
@@ -27,8 +26,7 @@ import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint
-from kafkapy.broker.node.endpoints import ANYWHERE
-from kafkapy.broker.node.identity import CannotStart, is_alone
+from kafkapy.broker.node.identity import CannotStart
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.counting import Encode, RequestCounts
 from kafkapy.broker.requests.dispatch import encode
@@ -42,12 +40,14 @@ from kafkapy.core.turn import Turn
 from kafkapy.hooks.source import HookSource
 from kafkapy.kraft.storage.adoption import make_directory
 from kafkapy.kraft.storage.meta_properties import META_PROPERTIES
+from kafkapy.server.binding import bind, own_name
 from kafkapy.server.clock import LoopClock
 from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
 from kafkapy.server.hooks import InstalledHooks
 from kafkapy.server.journal import Remembering
-from kafkapy.server.listener import Listener, listen
+from kafkapy.server.listener import Listener
 from kafkapy.server.network import SocketNetwork
+from kafkapy.server.open_files import room_for_files
 from kafkapy.server.reactor import CountingReactor, make_reactor
 from kafkapy.server.rng import SystemRng
 from kafkapy.server.threads import Threads
@@ -65,22 +65,7 @@ if TYPE_CHECKING:
 SHUTDOWN_SECONDS: Final = 20.0
 _IDLE_CHECK_SECONDS: Final = 30.0
 _SECURED_CHECK_SECONDS: Final = 5.0
-# Descriptors kept open for files, at most half of what the process may have: a partition that
-# is written to has one, and opening it again takes longer than writing a small batch. The rest
-# is for connections.
-_MAX_OPEN_FILES: Final = 16_384
-_FEW_CONNECTIONS: Final = 2048
-_MANY: Final = 1 << 20
-# Kafka's default of 50 goes with a thread that does nothing but accept. Who finds the queue
-# full tries again after a second.
-_LEAST_BACKLOG: Final = 1024
-
-
 _REMOVED: Final = "removed while the node was running; what was in it is lost"
-
-
-class CannotListen(Exception):
-    """An address of `listeners` cannot be bound; the sentence says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +106,7 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM, SIGINT or `stop`."""
     ask_for_short_slices()
-    sockets = [(endpoint, _bind(endpoint, config)) for endpoint in config.listening.all]
+    sockets = [(endpoint, bind(endpoint, config)) for endpoint in config.listening.all]
     try:
         async with trio.open_nursery() as nursery:
             shell = Shell(config, journal, sockets)
@@ -249,7 +234,7 @@ class Shell:
         return self._network
 
     def _make_disk(self) -> OwnedDisk:
-        return RealDisk(self._threads.run, _room_for_files(self._journal), self._turn)
+        return RealDisk(self._threads.run, room_for_files(self._journal), self._turn)
 
     def _lock_directories(self) -> list[Callable[[], None]]:
         """Before anything is read or written: nobody else works on these directories."""
@@ -413,8 +398,7 @@ class Shell:
             await stopped.wait()
         if not stopped.is_set():
             self._journal.warning("shutdown not clean", reason=f"not done in {SHUTDOWN_SECONDS} s")
-        failed = [*removed, *(self.node.broker.logs.not_closed if self.node.broker else ())]
-        if failed:
+        if failed := [*removed, *self.node.not_closed]:
             raise failed[0]
         if stopped.is_set():
             self._journal.info("stopped cleanly")
@@ -455,21 +439,6 @@ class Shell:
             unlock()
 
 
-def _bind(endpoint: Endpoint, config: BrokerConfig) -> socket.socket:
-    try:
-        backlog = max(config.socket_listen_backlog_size, _LEAST_BACKLOG)
-        return listen(endpoint.host, endpoint.port, backlog)
-    except OSError as failed:
-        where = shown(endpoint.host or "*", endpoint.port)
-        remedy = "choose an address of this machine with --listen HOST:PORT"
-        if failed.errno == errno.EADDRINUSE:
-            remedy = (
-                "stop what uses it, or choose another with --listen HOST:PORT "
-                "(port 0 picks a free one)"
-            )
-        raise CannotListen(f"cannot listen on {where}: {failed.strerror}; {remedy}") from None
-
-
 def _tls(config: BrokerConfig, journal: Journal) -> "Tls | None":
     """Nothing of it is imported where nobody speaks it."""
     if not any(one.has_tls for one in config.listening.spoken):
@@ -477,32 +446,6 @@ def _tls(config: BrokerConfig, journal: Journal) -> "Tls | None":
     from kafkapy.server.tls.contexts import Tls
 
     return Tls(config, journal)
-
-
-def own_name(config: BrokerConfig) -> str:
-    """What is advertised of a listener on every interface that nobody gave a name. As in Kafka
-    it is this machine's; only a cluster of one is taken to have its clients beside it."""
-    named_by_nobody = any(one.host in ANYWHERE for one in config.listening.advertised)
-    return socket.getfqdn() if named_by_nobody and not is_alone(config) else "127.0.0.1"
-
-
-def _room_for_files(journal: Journal) -> int:
-    """Raise the process's limit of descriptors as far as it goes; how many are for files."""
-    import resource  # only where there is a limit; a test kit in memory runs elsewhere too
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MANY if hard == resource.RLIM_INFINITY else min(hard, _MANY)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
-    limit = _MANY if soft == resource.RLIM_INFINITY else soft
-    files = min(_MAX_OPEN_FILES, limit // 2)
-    if limit - files < _FEW_CONNECTIONS:
-        journal.warning(
-            "few open files allowed", limit=limit, connections=limit - files,
-            remedy="raise the hard limit (ulimit -Hn)",
-        )  # fmt: skip
-    return files
 
 
 def _max_connections(config: BrokerConfig, listener: str) -> int:

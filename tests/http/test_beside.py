@@ -10,8 +10,8 @@ from kafkapy.broker.config.values import ConfigError
 from kafkapy.cli.main import main
 from kafkapy.http import beside
 from kafkapy.http.beside import Http
+from kafkapy.server.binding import CannotListen
 from kafkapy.server.listener import listen
-from kafkapy.server.run import CannotListen
 from kafkapy.testing import Broker
 from kafkapy.testing.settings import configured
 from kafkapy.testing.shell import Heard

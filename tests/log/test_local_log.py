@@ -174,10 +174,12 @@ def test_a_close_that_fails_says_so(home: Home, log: PartitionLog) -> None:
 def test_a_close_on_a_disk_that_is_gone_says_so(home: Home, log: PartitionLog) -> None:
     append(log)
     home.disk.lose(home.path)
-    answers = Answers()
+    answers, heard = Answers(), Answers()
+    log.events.on_disk_failed = heard
     log.close(answers)
     home.finish_flushes()
     assert isinstance(answers.errors[0], DiskFailed)
+    assert heard.errors == answers.errors
 
 
 def test_once_abandoned_nothing_is_reported(home: Home, log: PartitionLog) -> None:

@@ -24,7 +24,9 @@ from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, request_head
 from kafkapy.protocol.messages import encode_request
 from kafkapy.server import run
+from kafkapy.server.binding import bind
 from kafkapy.server.journal import Lines
+from kafkapy.server.open_files import room_for_files
 
 ASK = frame(request_head(ApiKey.API_VERSIONS, 0, 1, "test"), encode_request(18, 0, {}))
 
@@ -197,7 +199,7 @@ def test_controllers_are_reached_first_and_clients_until_the_broker_has_handed_o
 
     clients = {"CONTROLLER": Client(), "PLAINTEXT": Client()}
     with ExitStack() as closing_all:
-        sockets = [(endpoint, run._bind(endpoint, config)) for endpoint in config.listening.all]
+        sockets = [(endpoint, bind(endpoint, config)) for endpoint in config.listening.all]
         addresses = {endpoint.name: sock.getsockname() for endpoint, sock in sockets}
         for owned in (*(sock for _, sock in sockets), *(one.sock for one in clients.values())):
             closing_all.callback(owned.close)
@@ -246,7 +248,7 @@ def test_the_limit_of_descriptors_is_raised_and_files_get_at_most_half(
     monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
     out = io.StringIO()
-    assert run._room_for_files(Lines(out)) == files
+    assert room_for_files(Lines(out)) == files
     assert asked == ([] if raised_to is None else [(raised_to, hard)])
     assert ("few open files allowed" in out.getvalue()) is warns
 

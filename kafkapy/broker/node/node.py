@@ -63,6 +63,7 @@ class Node(NodeBase):
         if config.is_controller:
             self.controller = ControllerRole(self, remote)
             link = self.controller.link
+        self._not_closed: list[DiskFailed] = []
         self.broker: BrokerRole | None = None
         if config.is_broker:
             self.broker = BrokerRole(self, link, turn or Turn())
@@ -115,7 +116,18 @@ class Node(NodeBase):
             left.pop().stop(partial(self._stop, left, then))
         else:
             self.quorum_watch.stop()
-            self.quorum.close(lambda _: then())
+            self.quorum.close(partial(self._closed, then))
+
+    def _closed(self, then: Callback, failed: DiskFailed | None) -> None:
+        if failed is not None:
+            self._not_closed.append(failed)
+        then()
+
+    @property
+    def not_closed(self) -> list[DiskFailed]:
+        """What `stop` could not leave in order."""
+        logs = self.broker.logs.not_closed if self.broker is not None else ()
+        return [*self._not_closed, *logs]
 
     def directory_failed(self, failed: DiskFailed) -> None:
         """What was appended could not be written."""

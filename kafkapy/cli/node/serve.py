@@ -97,8 +97,9 @@ def run(options: argparse.Namespace) -> int:
     import trio
 
     from kafkapy.broker.node.identity import CannotStart
+    from kafkapy.server.binding import CannotListen
     from kafkapy.server.journal import Lines
-    from kafkapy.server.run import CannotListen, Serving, serve
+    from kafkapy.server.run import Serving, serve
 
     journal = Lines(as_json=options.json, level="warning" if options.quiet else "info")
     for name in config.unknown:

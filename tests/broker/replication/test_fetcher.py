@@ -5,6 +5,8 @@ import pytest
 from kafkapy.broker.replication import fetcher
 from tests.broker.replication.test_fetcher_trouble import Kit
 
+pytestmark = pytest.mark.interpreted  # replaces a part of the module
+
 
 @pytest.fixture(autouse=True)
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

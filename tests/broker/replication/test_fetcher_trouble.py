@@ -36,7 +36,7 @@ class Kit:
             throttle=SimpleNamespace(holds=lambda _: False),
         )
         self.asked: list[tuple[Any, Any]] = []
-        self.fetcher = ReplicaFetcher(self.node, 2, lambda: self)  # type: ignore[arg-type, return-value]  # it only calls
+        self.fetcher = ReplicaFetcher(self.node, 2, lambda: self)
         for index in range(count):
             self.fetcher.follow(self._following(index))
         self.clock.run_soon()
