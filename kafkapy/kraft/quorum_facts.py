@@ -78,6 +78,11 @@ class QuorumFacts:
         return self._quorum.epoch
 
     @property
+    def role_name(self) -> str:
+        """What this node is in the quorum: leader, follower, candidate and so on."""
+        return type(self._quorum.role).__name__.lower()
+
+    @property
     def voters(self) -> VoterSet:
         return self._quorum.voters
 

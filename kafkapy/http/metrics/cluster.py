@@ -49,6 +49,11 @@ EPOCH = Family(
     "kafka_quorum_epoch", GAUGE, "The quorum's epoch; it grows with each election.", (),
     _RAFT.format("current-epoch"),
 )  # fmt: skip
+STATE = Family(
+    "kafka_quorum_state", GAUGE,
+    "1 for what this node is in the metadata quorum; an observer is a follower without a vote.",
+    ("state",), _RAFT.format("current-state"),
+)  # fmt: skip
 HIGH_WATERMARK = Family(
     "kafka_quorum_high_watermark", GAUGE, "Up to where the metadata log is committed.", (),
     _RAFT.format("high-watermark"),
@@ -77,7 +82,11 @@ VOTER_LAG_SECONDS = Family(
 )  # fmt: skip
 FAMILIES = (
     INFO, BROKERS, FENCED, TOPICS, PARTITIONS, OFFLINE, NOT_PREFERRED, REASSIGNING, IS_CONTROLLER,
-    LEADER, EPOCH, HIGH_WATERMARK, LOG_END, APPLIED, APPLIED_AT, VOTER_LAG, VOTER_LAG_SECONDS,
+    LEADER, EPOCH, STATE, HIGH_WATERMARK, LOG_END, APPLIED, APPLIED_AT, VOTER_LAG,
+    VOTER_LAG_SECONDS,
+)  # fmt: skip
+_STATES = (
+    "leader", "follower", "observer", "candidate", "prospective", "unattached", "resigned",
 )  # fmt: skip
 
 
@@ -94,6 +103,11 @@ def collect(site: Site, page: Page) -> None:
     leader = quorum.leader_id
     page.add(LEADER, -1 if leader is None else leader)
     page.add(EPOCH, quorum.leader_epoch)
+    state = quorum.role_name
+    if state == "follower" and node.node_id not in quorum.voters:
+        state = "observer"
+    for one in _STATES:
+        page.add(STATE, int(one == state), one)
     page.add(HIGH_WATERMARK, -1 if quorum.high_watermark is None else quorum.high_watermark)
     page.add(LOG_END, quorum.next_offset)
     page.add(APPLIED, image.offset)

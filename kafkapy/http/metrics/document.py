@@ -27,7 +27,8 @@ has the same, the name is its; beside each stands what Apache Kafka calls it.
   have not. Sums count them all.
 - Nothing is counted by request unless HTTP is on.
 - [deploy/prometheus](../deploy/prometheus) has a configuration for Prometheus, rules, and a
-  dashboard for Grafana. Their queries are held to this list by a test.
+  dashboard for Grafana. Their queries are held to this list by a test, and asked of a Prometheus
+  that scrapes a node by `make exporters`.
 """
 
 _PARTS: Final = (

@@ -26,6 +26,20 @@ BYTES_OUT = Family(
     ("topic",),
     _TOPIC.format("BytesOutPerSec"),
 )
+PARTITION_BYTES_IN = Family(
+    "kafka_topic_partition_bytes_in_total",
+    COUNTER,
+    "The same by partition.",
+    _OF,
+    _TOPIC.format("BytesInPerSec"),
+)
+PARTITION_BYTES_OUT = Family(
+    "kafka_topic_partition_bytes_out_total",
+    COUNTER,
+    "The same by partition.",
+    _OF,
+    _TOPIC.format("BytesOutPerSec"),
+)
 START = Family(
     "kafka_topic_partition_oldest_offset",
     GAUGE,
@@ -133,6 +147,8 @@ LEFT_OUT = Family(
 FAMILIES = (
     BYTES_IN,
     BYTES_OUT,
+    PARTITION_BYTES_IN,
+    PARTITION_BYTES_OUT,
     START,
     END,
     CURRENT,
@@ -174,7 +190,8 @@ def collect(site: Site, page: Page) -> None:
     for one in shown:
         if not one.is_offline:
             _add(page, one)
-    for topic, (bytes_in, bytes_out) in _by_topic(shown).items():
+    topics = {one.topic_partition.topic for one in shown}
+    for topic, (bytes_in, bytes_out) in _by_topic(every, topics).items():
         page.add(BYTES_IN, bytes_in, topic)
         page.add(BYTES_OUT, bytes_out, topic)
     _add_directories(site, page)
@@ -187,6 +204,8 @@ def _add(page: Page, one: Partition) -> None:
     page.add(END, log.log_end_offset, topic, index)
     page.add(CURRENT, log.high_watermark, topic, index)
     page.add(SIZE, log.size, topic, index)
+    page.add(PARTITION_BYTES_IN, one.bytes_in, topic, index)
+    page.add(PARTITION_BYTES_OUT, one.bytes_out, topic, index)
     if one.is_leader:
         page.add(IS_LEADER, one.leader, topic, index)
         page.add(IN_SYNC, len(one.isr), topic, index)
@@ -197,11 +216,14 @@ def is_under_min(one: Partition) -> bool:
     return len(one.isr) < one.min_insync_replicas
 
 
-def _by_topic(partitions: "list[Partition]") -> dict[str, tuple[int, int]]:
-    sums: dict[str, tuple[int, int]] = {}
+def _by_topic(partitions: "list[Partition]", topics: set[str]) -> dict[str, tuple[int, int]]:
+    """Of these topics, all of their partitions: also of those that have no lines of their own."""
+    sums = dict.fromkeys(sorted(topics), (0, 0))
     for one in partitions:
-        bytes_in, bytes_out = sums.get(one.topic_partition.topic, (0, 0))
-        sums[one.topic_partition.topic] = bytes_in + one.bytes_in, bytes_out + one.bytes_out
+        topic = one.topic_partition.topic
+        if topic in sums:
+            bytes_in, bytes_out = sums[topic]
+            sums[topic] = bytes_in + one.bytes_in, bytes_out + one.bytes_out
     return sums
 
 

@@ -80,6 +80,22 @@ def test_records_and_bytes_are_counted_by_topic(broker: Broker, over_http: httpx
     assert size > 300
     assert value(samples, "kafka_topic_bytes_in_total", topic="counted") == size
     assert value(samples, "kafka_topic_bytes_out_total", topic="counted") == size
+    for name in ("in", "out"):
+        assert value(samples, f"kafka_topic_partition_bytes_{name}_total", **where) == size
+        other = where | {"partition": 0}
+        assert value(samples, f"kafka_topic_partition_bytes_{name}_total", **other) == 0
+
+
+def test_a_node_says_what_it_is_in_the_quorum(over_http: httpx.Client) -> None:
+    samples = scraped(over_http)
+    states = {
+        dict(labels)["state"]: told
+        for (name, labels), told in samples.items()
+        if name == "kafka_quorum_state"
+    }
+    assert states.pop("leader") == 1
+    assert set(states) >= {"follower", "observer", "candidate"}
+    assert set(states.values()) == {0}
 
 
 def test_requests_that_came_by_sockets_are_counted(broker: Broker, over_http: httpx.Client) -> None:
@@ -127,18 +143,36 @@ def test_groups_are_behind_in_records_and_in_seconds(
     with_kafka(broker, work)
 
 
-def test_only_so_many_partitions_are_told_one_by_one() -> None:
+def test_cardinality_is_bounded_and_sums_are_whole() -> None:
+    """Two partitions and two groups have lines of their own; a topic's bytes are of all five."""
     with (
         Broker({**HTTP, "http.metrics.max.partitions": "2"}) as broker,
         client_of(broker) as client,
     ):
         broker.create_topic("many", partitions=5)
+
+        async def work(kafka: Kafka) -> None:
+            for partition in range(5):
+                await records.produce(kafka, "many", partition, [NewRecord(None, b"v" * 100, 1)])
+            for number in range(4):
+                where = {TopicPartition("many", number): 0}
+                await groups.commit(kafka, f"group-{number}", where)
+            http = broker._running().http
+            assert http is not None
+            assert http.site is not None
+            await http.site.lag.look(kafka.link)
+
+        with_kafka(broker, work)
         samples = scraped(client)
-        told = [name for name, _ in samples if name == "kafka_topic_partition_size_bytes"]
-        assert len(told) == 2
-        assert value(samples, "kafkapy_metrics_left_out", what="partitions") == 3
-        assert value(samples, "kafka_server_partitions") == 5
-        assert value(samples, "kafka_topics") == 1
+        for name in ("kafka_topic_partition_size_bytes", "kafka_topic_partition_bytes_in_total"):
+            assert sum(one == name for one, _ in samples) == 2
+        one = value(samples, "kafka_topic_partition_size_bytes", topic="many", partition=0)
+        assert value(samples, "kafka_topic_bytes_in_total", topic="many") == 5 * one
+        for name in ("lag", "lag_sum", "lag_rate", "lag_seconds", "members", "current_offset"):
+            assert sum(one == f"kafka_consumergroup_{name}" for one, _ in samples) == 2, name
+        assert value(samples, "kafkapy_metrics_left_out", what="partitions") > 0
+        assert value(samples, "kafkapy_metrics_left_out", what="partitions of groups") == 2
+        assert value(samples, "kafka_partitions") >= 5
 
 
 def test_labels_are_escaped() -> None:
