@@ -6,7 +6,7 @@ closure with a loop, so that the stack is as deep as the brackets are and no dee
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
 from kafkapy.expressions import values
 from kafkapy.expressions.fields import Fields
@@ -51,6 +51,9 @@ class Expression:
     """`text`, ready to be asked."""
 
     __slots__ = ("_closure", "text")
+
+    #: Walking a record and asking about a member of its JSON: 3 us for 100 bytes.
+    cost_us: ClassVar[int] = 4
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -4,11 +4,40 @@
     source.py    where a node finds them (a seam: server/hooks.py imports modules)
     allowance.py what calls may cost
     guarded.py   a hook as it is called: measured, and whatever it does, an answer
+    checked.py   what a hook returned, if it is a record
     batch.py     a produced batch through a hook
 
 Names that are exported here stay.
 """
 
-from kafkapy.hooks.api import Headers, Place, ProduceHook, Record, Refuse
+from kafkapy.hooks.api import (
+    Append,
+    AppendHook,
+    Asked,
+    AuthorizeHook,
+    Client,
+    ConnectionHook,
+    Headers,
+    Place,
+    ProduceHook,
+    Record,
+    Refuse,
+    RelayHook,
+    ViewHook,
+)
 
-__all__ = ["Headers", "Place", "ProduceHook", "Record", "Refuse"]
+__all__ = [
+    "Append",
+    "AppendHook",
+    "Asked",
+    "AuthorizeHook",
+    "Client",
+    "ConnectionHook",
+    "Headers",
+    "Place",
+    "ProduceHook",
+    "Record",
+    "Refuse",
+    "RelayHook",
+    "ViewHook",
+]

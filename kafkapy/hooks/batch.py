@@ -14,10 +14,11 @@ it says what is wrong (log/validation.py).
 """
 
 from collections.abc import Generator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.hooks.api import Place, Record, Refuse
+from kafkapy.hooks.checked import LATEST_MS, checked
 from kafkapy.hooks.guarded import Guarded, HookFailed
 from kafkapy.log.append import RecordsRefused
 from kafkapy.protocol.batch import BatchHeader, crc_is_valid, pack_batch, payload, read_header
@@ -30,8 +31,6 @@ _ENCODE_COST_US: Final = 3
 _GIVE_WAY_US: Final = 250
 _BYTES_A_US: Final = 200
 _COMPRESSED_BYTES_A_US: Final = 30
-# Whatever the first of a batch has, differences to it fit their 64 bits.
-_LATEST_MS: Final = 2**62
 
 Work = Generator[int, None, bytes]
 
@@ -70,7 +69,7 @@ def _called(
         try:
             given = hook(record, place)
             if given is not record:
-                given = _checked(given, record, hook)
+                given = checked(given, record, hook)
                 is_changed = True
             new.append(given)
         except Refuse as refusal:
@@ -95,39 +94,10 @@ def _refused(code: ErrorCode, sentence: str, errors: Sequence[tuple[int, str]]) 
     return RecordsRefused(code, sentence, errors)
 
 
-def _checked(given: Any, record: Record, hook: Guarded) -> Record:
-    """HookFailed unless it is a record that can be written. Its place is the one it had."""
-    if not isinstance(given, Record):
-        what = f"{type(given).__name__} instead of a Record"
-    elif not (_is_bytes(given.key) and _is_bytes(given.value)):
-        what = "a key or value that is not bytes"
-    elif type(given.timestamp) is not int or not -1 <= given.timestamp <= _LATEST_MS:
-        what = "a timestamp that is none"
-    elif not (isinstance(given.headers, tuple) and all(map(_is_header, given.headers))):
-        what = "headers that are not a tuple of (str, bytes)"
-    else:
-        return given._replace(offset=record.offset, attributes=record.attributes)
-    raise hook.failed(f"it returned {what}", f"it returned {what}")
-
-
-def _is_bytes(value: object) -> bool:
-    return value is None or type(value) is bytes
-
-
-def _is_header(one: object) -> bool:
-    if not isinstance(one, tuple) or len(one) != 2 or type(one[0]) is not str:
-        return False
-    try:
-        one[0].encode()
-    except UnicodeEncodeError:
-        return False
-    return _is_bytes(one[1])
-
-
 def _packed(header: BatchHeader, records: Sequence[Record]) -> Work:
     base_timestamp = records[0].timestamp
     newest = max(record.timestamp for record in records)
-    if newest > _LATEST_MS or min(record.timestamp for record in records) < -1:
+    if newest > LATEST_MS or min(record.timestamp for record in records) < -1:
         raise _refused(ErrorCode.INVALID_TIMESTAMP, "timestamps that are none", ())
     parts: list[bytes] = []
     cost = 0

@@ -15,7 +15,7 @@ from typing import Any
 
 from kafkapy.core.seams import Journal
 from kafkapy.hooks.allowance import Allowance
-from kafkapy.hooks.api import Refuse
+from kafkapy.hooks.api import ProduceHook, Refuse
 from kafkapy.hooks.source import CannotLoad, HookSource
 
 
@@ -37,6 +37,7 @@ class Guarded:
         """The hook `name`, which should be a `kind`, of the topic `of`."""
         self.name = name
         self.of = of
+        self._may_refuse = kind is ProduceHook
         self.calls = self.failures = self.spent_ns = 0
         #: Why it is not called any more.
         self.off: str | None = None
@@ -59,14 +60,16 @@ class Guarded:
         return self.spent_ns // 1_000
 
     def __call__(self, *arguments: Any) -> Any:
-        """HookFailed, or Refuse if it says so."""
+        """HookFailed; or Refuse, if it is a ProduceHook and says so."""
         if self.off is not None:
             raise HookFailed(self.off)
         began = self._now_ns()
         try:
             return self._call(*arguments)
-        except Refuse:
-            raise
+        except Refuse as refusal:
+            if self._may_refuse:
+                raise
+            raise self.failed("Refuse", f"it may not refuse: {refusal}") from None
         # Others' code: whatever it raises is its topic's trouble. SystemExit too: it is not for a
         # hook to end the node.
         except (Exception, SystemExit) as raised:

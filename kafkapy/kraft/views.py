@@ -17,6 +17,7 @@ from kafkapy.kraft.image.topics import PartitionState, TopicState
 
 VIEW_OF: Final = "kafkapy.view.of"
 VIEW_WHERE: Final = "kafkapy.view.where"
+VIEW_HOOK: Final = "kafkapy.hook.view"
 
 
 class IsView(Refused):

@@ -34,13 +34,14 @@ _SPENT: Final = frozenset({DELAY, DELIVER_AT})
 
 class Rule(NamedTuple):
     """A topic's settings (broker/config/keys/relays.py). `where`: an expression (expressions/),
-    which records at all."""
+    which records at all. `hook`: the name of who says what leaves of a record (hooks/)."""
 
     target: str
     delay_ms: int = 0
     retry_delays_ms: tuple[int, ...] = ()
     dead_letters: str = ""
     where: str = ""
+    hook: str = ""
 
     @property
     def targets(self) -> tuple[str, ...]:

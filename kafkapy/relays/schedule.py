@@ -9,7 +9,7 @@
 schedule that begins with it goes on from there: nothing else has to be kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from kafkapy.core.ids import TopicPartition
@@ -20,6 +20,7 @@ from kafkapy.relays.rule import AT_ONCE, Rule, Sent, due_ms, is_cancel, sent
 from kafkapy.relays.waiting import Waiting
 
 NOWHERE: Final = TopicPartition("", 0)
+Change = Callable[[Record], Record | None]
 
 
 class _Pass:
@@ -34,9 +35,17 @@ class _Pass:
 
 class Schedule:
     def __init__(
-        self, rule: Rule, progress: Progress, most: int, source: TopicPartition = NOWHERE
+        self,
+        rule: Rule,
+        progress: Progress,
+        most: int,
+        source: TopicPartition = NOWHERE,
+        change: Change | None = None,
     ) -> None:
-        """`most`: how many entries are kept. `source`: what the rule's expression sees."""
+        """`most`: how many entries are kept. `source`: what the rule's expression sees. `change`:
+        what the rule's hook makes of a record that leaves; what it raises leaves this schedule
+        where it must not be used any more."""
+        self._change = change
         self.progress = progress
         self._rule = rule
         self._source = source
@@ -63,14 +72,14 @@ class Schedule:
             return None
         due = due_ms(rule, record)
         if due == AT_ONCE:
-            return sent(rule, record, due)
+            return self._sent(record, due)
         entry = entry_of(due, record.offset)
         if entry <= self.progress.frontier:
             # Others that were due later have left before it came.
             if due > wall:  # only where the clock was set back
                 self.progress = self.progress.scan_to(record.offset).begin_section()
             if entry <= self.progress.frontier:
-                return sent(rule, record, due)
+                return self._sent(record, due)
         self._waiting.add(entry, record.key)
         return None
 
@@ -108,7 +117,15 @@ class Schedule:
         if record is None:
             return None
         self._waiting.gone(entry, record.key)
-        return sent(self._rule, record, due_of(entry))
+        return self._sent(record, due_of(entry))
+
+    def _sent(self, record: Record, due: int) -> Sent | None:
+        if self._change is not None:
+            changed = self._change(record)
+            if changed is None:
+                return None
+            record = changed
+        return sent(self._rule, record, due)
 
     # --- what was forgotten ---
 

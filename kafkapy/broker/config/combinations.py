@@ -119,6 +119,11 @@ _KINDS: Final = ("consumer", "share", "streams")
 RULES: Final[tuple[Rule, ...]] = (
     *_QUORUM,
     Rule(
+        "kafkapy.hook.authorize",
+        lambda config: not config.kafkapy_hook_authorize or bool(config.authorizer_class_name),
+        "it needs authorizer.class.name: it is asked behind the ACLs.",
+    ),
+    Rule(
         "log.roll.ms",
         lambda config: (config.time_ms("log.roll.ms") or 1) >= 1,
         "it must be greater than or equal to 1.",

@@ -13,18 +13,24 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.hooks.appends import AppendTeller
+from kafkapy.broker.hooks.of_node import guarded
 from kafkapy.broker.hooks.produce import ProduceGate, Room
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
+from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock, Journal
-from kafkapy.hooks.allowance import Allowance
-from kafkapy.hooks.api import Place, ProduceHook
+from kafkapy.core.turn import Turn
+from kafkapy.hooks.api import AppendHook, Place, ProduceHook, RelayHook, ViewHook
 from kafkapy.hooks.guarded import Guarded
 from kafkapy.hooks.source import HookSource
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
+from kafkapy.kraft.views import VIEW_HOOK
 
 HOOK_PRODUCE = "kafkapy.hook.produce"
+HOOK_APPEND = "kafkapy.hook.append"
+HOOK_RELAY = "kafkapy.hook.relay"
 
 
 class HookWiring:
@@ -37,6 +43,7 @@ class HookWiring:
         journal: Journal,
         image: Callable[[], MetadataImage],
         partitions: Partitions,
+        turn: Turn,
     ) -> None:
         self._source = source
         self._config = config
@@ -45,6 +52,8 @@ class HookWiring:
         self._image = image
         self._partitions = partitions
         self._room = Room()
+        self._turn = turn
+        self._tellers: dict[TopicPartition, AppendTeller] = {}
         # By setting and topic.
         self._hooks: dict[tuple[str, str], Guarded] = {}
 
@@ -56,13 +65,16 @@ class HookWiring:
         """The hook `name` of the topic, as it is named by `setting`."""
         known = self._hooks.get((setting, topic))
         if known is None or known.name != name:
-            allowance = Allowance(
-                self._config.kafkapy_hooks_call_budget_us, self._config.kafkapy_hooks_overdraft_ms
-            )
-            known = self._hooks[setting, topic] = Guarded(
-                name, kind, method, topic, self._source, allowance, self._journal
+            known = self._hooks[setting, topic] = guarded(
+                self._config, self._source, self._journal, name, kind, method, topic
             )
         return known
+
+    def of_view(self, view: str, name: str) -> Guarded:
+        return self.guarded(VIEW_HOOK, view, name, ViewHook, "shows")
+
+    def of_relay(self, topic: str, name: str) -> Guarded:
+        return self.guarded(HOOK_RELAY, topic, name, RelayHook, "relayed")
 
     def follow(self, image: MetadataImage, delta: Delta) -> None:
         changed = {name for kind, name in delta.configs if kind == TOPIC_RESOURCE}
@@ -80,13 +92,32 @@ class HookWiring:
     def leadership_changed(self, partition: Partition, is_leader: bool) -> None:
         if is_leader:
             self._settle(partition)
-        elif partition.hook is not None:
+            return
+        if partition.hook is not None:
             partition.use_hook(None)
+        self._stop_telling(partition)
 
     def _settle(self, partition: Partition) -> None:
         """By its topic's settings as they are now."""
+        settings = self._image().configs(TOPIC_RESOURCE, partition.topic_partition.topic)
+        self._settle_produce(partition, settings.get(HOOK_PRODUCE))
+        self._settle_append(partition, settings.get(HOOK_APPEND))
+
+    def _settle_append(self, partition: Partition, name: str | None) -> None:
+        self._stop_telling(partition)
         topic = partition.topic_partition.topic
-        name = self._image().configs(TOPIC_RESOURCE, topic).get(HOOK_PRODUCE)
+        if name:
+            hook = self.guarded(HOOK_APPEND, topic, name, AppendHook, "appended")
+            teller = AppendTeller(partition, hook, self._turn)
+            self._tellers[partition.topic_partition] = teller
+
+    def _stop_telling(self, partition: Partition) -> None:
+        teller = self._tellers.pop(partition.topic_partition, None)
+        if teller is not None:
+            teller.close()
+
+    def _settle_produce(self, partition: Partition, name: str | None) -> None:
+        topic = partition.topic_partition.topic
         hook = None
         if name and not partition.is_internal:
             hook = self.guarded(HOOK_PRODUCE, topic, name, ProduceHook, "produced")

@@ -182,6 +182,15 @@ class BrokerRole(Role):
             topic_configs=self.topic_configs,
             journal=self.journal,
         )
+        self.hooks = HookWiring(
+            source=base.hooks,
+            config=self.config,
+            clock=self.clock,
+            journal=self.journal,
+            image=lambda: self.image,
+            partitions=self.partitions,
+            turn=turn,
+        )
         self.relays = RelayWiring(
             node=cast("Node", base),
             clock=self.clock,
@@ -194,14 +203,7 @@ class BrokerRole(Role):
             partitions=self.partitions,
             create_topic=self.auto_create_topic,
             disk_failed=self.directory_failed,
-        )
-        self.hooks = HookWiring(
-            source=base.hooks,
-            config=self.config,
-            clock=self.clock,
-            journal=self.journal,
-            image=lambda: self.image,
-            partitions=self.partitions,
+            hook_of=self.hooks.of_relay,
         )
         self.partitions.on_leadership += [
             self._groups.leadership_changed,
@@ -324,6 +326,7 @@ class BrokerRole(Role):
                 self._replication,
                 lambda: self.image,
                 self.config.kafkapy_views_cache_bytes,
+                self.hooks.of_view,
             )
         return self._views
 
@@ -357,8 +360,8 @@ class BrokerRole(Role):
                         self.partitions.reconfigure(name)
                 self._groups.follow(image, delta)
                 self.shares.follow(image, delta)
-                self.relays.follow(delta)
                 self.hooks.follow(image, delta)
+                self.relays.follow(delta)
                 self.partitions.follow(delta)
                 if self._views is not None:
                     self._views.follow(image, delta)

@@ -11,7 +11,7 @@ transaction, the same one is tried again; if they are as after it, it was commit
 else was here meanwhile, and what is in memory is forgotten.
 """
 
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.relays.calls import NodeCalls
@@ -21,6 +21,8 @@ from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.jobs import WAITING, Job, Pause
 from kafkapy.core.seams import Clock, Journal
 from kafkapy.core.time import Instant, later
+from kafkapy.hooks.api import Place
+from kafkapy.hooks.guarded import Guarded, HookFailed
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.protocol.batch import Codec
 from kafkapy.protocol.records import Record
@@ -32,6 +34,9 @@ from kafkapy.relays.progress import (
 from kafkapy.relays.rule import Rule, Sent
 from kafkapy.relays.schedule import Schedule
 
+if TYPE_CHECKING:
+    from kafkapy.broker.hooks.relays import HookedRelay
+
 # One transaction's.
 MOST_RECORDS: Final = 500
 MOST_BYTES: Final = 256 * 1024
@@ -39,6 +44,7 @@ MOST_BYTES: Final = 256 * 1024
 _READ_BYTES: Final = 64 * 1024
 _LOOKED_AT: Final = 128
 _LOOK_COST_US: Final = 5
+_GIVE_WAY_US: Final = 640
 _SLICE_US: Final = _LOOKED_AT * _LOOK_COST_US
 # Of the log, so that what is due next is found at once: 4 MB over all relays, twice.
 _KEPT_BYTES_AN_ENTRY: Final = 40
@@ -79,6 +85,9 @@ class Surroundings(Protocol):
     def why_not(self, partition: Partition, rule: Rule) -> str | None:
         """What of the cluster keeps this relay from working."""
 
+    def hook_of(self, topic: str, name: str) -> Guarded:
+        """The hook `name`, for that topic."""
+
     def disk_failed(self, failed: DiskFailed) -> None: ...
 
 
@@ -104,6 +113,7 @@ class Relay:
         self._plan: Plan | None = None
         self._schedule = Schedule(rule, start_at(0), 0)
         self._is_loaded = False
+        self._change: HookedRelay | None = None
         self._codec = Codec.NONE  # that of the records here is good enough for the target
         self._recent = Recent()
         self._told_at = Instant(0)
@@ -149,6 +159,9 @@ class Relay:
             except Corrupt as bad:
                 self._forget()
                 self._in_trouble(NotNow(f"the log cannot be read: {bad}"))
+            except HookFailed as failed_hook:
+                self._forget()  # what it had found out by then says nothing
+                self._in_trouble(NotNow(str(failed_hook)))
             except DiskFailed as failed_disk:
                 self._node.disk_failed(failed_disk)
                 return
@@ -181,9 +194,21 @@ class Relay:
         progress = progress.scan_to(max(progress.scanned, start))
         progress = progress._replace(lowest=max(progress.lowest, start))
         most = self._node.most_waiting()
-        self._schedule = Schedule(self.rule, progress, most, self.partition.topic_partition)
+        place = self.partition.topic_partition
+        self._change = self._changed_by_hook() if self.rule.hook else None
+        self._schedule = Schedule(self.rule, progress, most, place, self._change)
         self._told_at = self._clock.now()
         self._is_loaded = True
+
+    def _changed_by_hook(self) -> "HookedRelay":
+        from kafkapy.broker.hooks.relays import HookedRelay  # few relays have one
+
+        topic, index = self.partition.topic_partition
+        return HookedRelay(self._node.hook_of(topic, self.rule.hook), Place(topic, index))
+
+    def _cost_us(self) -> int:
+        """Of the last record that was looked at, or left."""
+        return _LOOK_COST_US + (0 if self._change is None else self._change.take_cost_us())
 
     def _commit(self, plan: Plan) -> Steps:
         try:
@@ -256,7 +281,7 @@ class Relay:
 
     def _scan(self, parcel: "_Parcel") -> Steps:
         log, schedule = self.partition.log, self._schedule
-        looked_at = 0
+        looked_at = cost = 0
         while (
             schedule.progress.scanned < log.last_stable_offset
             and not parcel.is_full
@@ -268,8 +293,10 @@ class Relay:
             for record in stretch.records:
                 parcel.add(schedule.look_at(record, wall))
                 looked_at += 1
-                if not looked_at % _LOOKED_AT:
-                    yield _LOOKED_AT * _LOOK_COST_US
+                cost += self._cost_us()
+                if cost >= _GIVE_WAY_US:
+                    yield cost
+                    cost = 0
                 if parcel.is_full:
                     schedule.looked_to(record.offset + 1)
                     return
@@ -315,6 +342,9 @@ class Relay:
                 schedule.give_back(entries[position:])
                 return
             parcel.add(schedule.leaves(entry, found[entry]))
+            cost = self._cost_us()
+            if cost > 2 * _LOOK_COST_US:
+                yield cost
 
 
 class _Parcel:

@@ -8,7 +8,8 @@ from kafkapy.expressions import InvalidExpression, compile_expression
 from kafkapy.relays.rule import Rule, why_not
 
 RELAY_TO: Final = "kafkapy.relay.to"
-RELAY_KEYS: Final = frozenset(RelayKeys.table)
+HOOK_RELAY: Final = "kafkapy.hook.relay"
+RELAY_KEYS: Final = frozenset({*RelayKeys.table, HOOK_RELAY})
 
 
 def rule_of(overrides: Mapping[str, str], value: Callable[[str], Any]) -> Rule | None:
@@ -22,6 +23,7 @@ def rule_of(overrides: Mapping[str, str], value: Callable[[str], Any]) -> Rule |
         retry_delays_ms=tuple(one for one in spans if one is not None),
         dead_letters=value("kafkapy.relay.dead.letter.topic"),
         where=value("kafkapy.relay.where"),
+        hook=value(HOOK_RELAY),
     )
 
 

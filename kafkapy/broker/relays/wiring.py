@@ -22,6 +22,7 @@ from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock, Journal, OtherNodes
 from kafkapy.core.turn import Turn
+from kafkapy.hooks.guarded import Guarded
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
 from kafkapy.relays.rule import Rule, why_not
@@ -55,7 +56,9 @@ class RelayWiring:
         partitions: Partitions,
         create_topic: Callable[[str], object],
         disk_failed: Callable[[DiskFailed], None],
+        hook_of: Callable[[str, str], Guarded],
     ) -> None:
+        self.hook_of = hook_of
         self.clock = clock
         self.journal = journal
         self.create_topic = create_topic

@@ -19,6 +19,19 @@ Dispatch = Callable[[memoryview, Peer], tuple[Call[Any], Answer]]
 
 def gate_of(node: "Node", listener: str) -> Callable[[Peer], Dispatch]:
     """What makes the dispatch of each connection of this listener."""
+    gate = _gate_of(node, listener)
+    on_connection = node.on_connection
+    if on_connection is None:
+        return gate
+
+    def told(peer: Peer) -> Dispatch:
+        on_connection(peer)
+        return gate(peer)
+
+    return told
+
+
+def _gate_of(node: "Node", listener: str) -> Callable[[Peer], Dispatch]:
     if not node.config.listening.protocol_of(listener).has_sasl:
         shared: Dispatch = partial(dispatch, node)
         return lambda peer: shared

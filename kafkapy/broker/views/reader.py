@@ -16,14 +16,15 @@ from collections.abc import Generator
 from typing import Final
 
 from kafkapy.broker.partitions.partition import Partition
-from kafkapy.core.errors import Corrupt, DiskFailed
+from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Clock
 from kafkapy.core.turn import Turn
-from kafkapy.expressions import Expression
+from kafkapy.hooks.guarded import Guarded, HookFailed
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.protocol.batch import BatchHeader, batches
 from kafkapy.views.batch import filtered
+from kafkapy.views.condition import Condition
 from kafkapy.views.memory import Memory
 from kafkapy.views.stretches import Piece, Stretches, Taken
 
@@ -51,7 +52,7 @@ class ViewReader:
         self,
         place: Partition,
         source: Partition,
-        where: Expression,
+        where: Condition,
         memory: Memory,
         clock: Clock,
         turn: Turn,
@@ -59,6 +60,8 @@ class ViewReader:
         self.place = place
         self.source = source
         self.where = where
+        #: Made for this expression and this hook.
+        self.asked: tuple[str, Guarded | None] = ("", None)
         self._clock = clock
         self._turn = turn
         self._log: PartitionLog = source.log
@@ -69,15 +72,20 @@ class ViewReader:
         # From where those go on who have seen all there is.
         self._end = 0
         self._is_told = False
+        # Why nobody could say of a record whether it is shown.
+        self._failure: str | None = None
 
     def read(self, offset: int, upper: int, max_bytes: int, *, at_least_one: bool) -> Taken:
         """What is known, and what a slice's work finds; the rest is worked on, and whoever waits
-        at `place` is woken when there is more."""
+        at `place` is woken when there is more. Refused: nobody can tell what comes next."""
         self._look_at_source()
         taken = self._known.take(offset, upper, max_bytes, at_least_one=at_least_one)
         if taken.reached < upper and not taken.size and max_bytes > 0:
+            self._failure = None
             self._evaluate(taken.reached)
             taken = self._known.take(offset, upper, max_bytes, at_least_one=at_least_one)
+            if self._failure is not None and not taken.size:
+                raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, self._failure)
         self._end = max(self._end, taken.reached)
         self.source.watchers[self] = 0
         return taken
@@ -134,8 +142,12 @@ class ViewReader:
             one = self._wanted.popleft()
             try:
                 is_done = yield from self._go_on(one)
-            except DiskFailed as failed:
-                self.source.disk_failed(failed)
+            except (DiskFailed, HookFailed) as failed:
+                if isinstance(failed, DiskFailed):
+                    self.source.disk_failed(failed)
+                else:
+                    self._failure = str(failed)
+                self._wanted.clear()
                 self._wake(0)
                 return
             if is_done:

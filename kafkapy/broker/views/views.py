@@ -15,10 +15,12 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock
 from kafkapy.core.turn import Turn
 from kafkapy.expressions import InvalidExpression, compile_expression
+from kafkapy.hooks.guarded import Guarded
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
 from kafkapy.kraft.image.topics import TopicState
-from kafkapy.kraft.views import VIEW_WHERE
+from kafkapy.kraft.views import VIEW_HOOK, VIEW_WHERE
+from kafkapy.views.condition import Condition
 from kafkapy.views.memory import Memory
 
 
@@ -31,7 +33,10 @@ class Views:
         replication: HasReplicas,
         image: Callable[[], MetadataImage],
         cache_bytes: int,
+        hook_of: Callable[[str, str], Guarded],
     ) -> None:
+        """`hook_of(view, name)`: the hook that has the last word there."""
+        self._hook_of = hook_of
         self._node_id = node_id
         self._clock = clock
         self._turn = turn
@@ -43,19 +48,28 @@ class Views:
     def reader(self, view: TopicState, source: Partition) -> ViewReader:
         """Of the view's partition over that one of its source. Refused: nobody can tell what it
         shows."""
-        text = self._image().configs(TOPIC_RESOURCE, view.name).get(VIEW_WHERE, "")
+        settings = self._image().configs(TOPIC_RESOURCE, view.name)
+        text, name = settings.get(VIEW_WHERE, ""), settings.get(VIEW_HOOK, "")
+        hook = self._hook_of(view.name, name) if name else None
         key = (view.id, source.topic_partition.partition)
         known = self._readers.get(key)
         if known is not None:
-            if known.source is source and known.where.text == text:
+            if known.source is source and known.asked == (text, hook):
                 return known
             known.close()
         try:
-            where = compile_expression(text)
+            where = compile_expression(text) if text or hook is None else None
         except InvalidExpression as invalid:  # of another server's controller
             raise Refused(ErrorCode.INVALID_CONFIG, f"'{view.name}': {invalid}") from None
+        condition: Condition | None = where
+        if hook is not None:
+            from kafkapy.broker.hooks.views import HookedView  # few views have one
+
+            condition = HookedView(where, hook)
+        assert condition is not None, "an expression, or a hook"
         place = self._place(view, source) if known is None else known.place
-        reader = ViewReader(place, source, where, self._memory, self._clock, self._turn)
+        reader = ViewReader(place, source, condition, self._memory, self._clock, self._turn)
+        reader.asked = (text, hook)
         self._readers[key] = reader
         return reader
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import TopicState
-from kafkapy.kraft.views import VIEW_OF, VIEW_WHERE, views_by_source
+from kafkapy.kraft.views import VIEW_HOOK, VIEW_OF, VIEW_WHERE, views_by_source
 
 if TYPE_CHECKING:
     from kafkapy.kraft.controller.topics import NewTopic
 
-SETTINGS: Final = frozenset({VIEW_OF, VIEW_WHERE})
+SETTINGS: Final = frozenset({VIEW_OF, VIEW_WHERE, VIEW_HOOK})
 _DEFAULT: Final = -1
 
 
@@ -26,8 +26,7 @@ def source_of_new(
     """What the topic that is to be made is a view of; None: it is none. Refused: it may not be."""
     name = values.get(VIEW_OF)
     if name is None:
-        if VIEW_WHERE in values:
-            raise Refused(ErrorCode.INVALID_CONFIG, f"{VIEW_WHERE} needs {VIEW_OF}.")
+        _check_none(values)
         return None
     check_settings(values)
     source = image.topics_by_name.get(name)
@@ -54,8 +53,8 @@ def source_of_new(
 
 def check_settings(values: Mapping[str, str]) -> None:
     """Of a view."""
-    if VIEW_WHERE not in values:
-        raise Refused(ErrorCode.INVALID_CONFIG, f"A view needs {VIEW_WHERE}.")
+    if not (values.get(VIEW_WHERE) or values.get(VIEW_HOOK)):
+        raise Refused(ErrorCode.INVALID_CONFIG, f"A view needs {VIEW_WHERE}, or {VIEW_HOOK}.")
     others = sorted(values.keys() - SETTINGS)
     if others:
         raise Refused(
@@ -73,8 +72,17 @@ def check_altered(after: Mapping[str, str], before: Mapping[str, str]) -> None:
         )
     if VIEW_OF in after:
         check_settings(after)
-    elif VIEW_WHERE in after:
-        raise Refused(ErrorCode.INVALID_CONFIG, f"{VIEW_WHERE} is a setting of views.")
+    else:
+        _check_none(after)
+
+
+def _check_none(values: Mapping[str, str]) -> None:
+    """Of a topic that is no view."""
+    for name in (VIEW_WHERE, VIEW_HOOK):
+        if name in values:
+            raise Refused(
+                ErrorCode.INVALID_CONFIG, f"{name} needs {VIEW_OF}: it is a setting of views."
+            )
 
 
 def check_deletable(

@@ -1,4 +1,4 @@
-"""Hooks: Python that a node asks about records (docs/HOOKS.md).
+"""Hooks: Python that a node asks about records, permissions and connections (docs/HOOKS.md).
 
 kafkapy's own: Apache Kafka knows none of them. A topic's are shown only where they are set.
 """
@@ -15,8 +15,38 @@ class HookTopicKeys(Section):
         internal=True,
     )
 
+    kafkapy_hook_append = string(
+        "",
+        "Hook that hears which records can be read now.",
+        internal=True,
+    )
+    kafkapy_hook_view = string(
+        "",
+        "Hook that says of what kafkapy.view.where lets through whether the view shows it.",
+        internal=True,
+    )
+    kafkapy_hook_relay = string(
+        "",
+        "Hook that says what of a record is relayed, if anything.",
+        internal=True,
+    )
+
 
 class HookKeys(Section):
+    kafkapy_hook_authorize = string(
+        "",
+        "Hook that has the last word on what clients may do, after the ACLs; needs "
+        "authorizer.class.name.",
+    )
+    kafkapy_hook_authorize_cache_ms = int32(
+        5000,
+        "How long its answers count, and the ACLs' with them.",
+        valid=at_least(100),
+    )
+    kafkapy_hook_connection = string(
+        "",
+        "Hook that hears of clients' connections.",
+    )
     kafkapy_hooks = strings(
         (),
         "Hooks of this node, as name=module:attribute (or module:attribute, whose name is the "

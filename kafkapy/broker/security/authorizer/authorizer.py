@@ -55,9 +55,13 @@ class Authorizer:
 
     def follow(self, image: MetadataImage, delta: Delta) -> None:
         if self._index.follow(image, delta):
-            self.version += 1
-            self._decided.clear()
-            self._wondered.clear()
+            self._changed()
+
+    def _changed(self) -> None:
+        """What was decided may be decided otherwise now."""
+        self.version += 1
+        self._decided.clear()
+        self._wondered.clear()
 
     @property
     def acls(self) -> Iterator[Acl]:
@@ -85,7 +89,7 @@ class Authorizer:
     def allows_on_any(self, peer: Peer, operation: int, resource_type: int) -> bool:
         """Whether there may be a resource of that type of which it is allowed: an ACL allows it
         that no denial covers as a whole."""
-        if self._rule(peer, operation, resource_type, _ANY_RESOURCE)[0]:
+        if self._rule_of_acls(peer, operation, resource_type, _ANY_RESOURCE)[0]:
             return True
         literal: dict[int, set[str]] = {Permission.DENY: set(), Permission.ALLOW: set()}
         prefixed: dict[int, set[str]] = {Permission.DENY: set(), Permission.ALLOW: set()}
@@ -124,6 +128,11 @@ class Authorizer:
 
     def _rule(self, peer: Peer, operation: int, resource_type: int, name: str) -> tuple[bool, str]:
         """Whether, and by which rule."""
+        return self._rule_of_acls(peer, operation, resource_type, name)
+
+    def _rule_of_acls(
+        self, peer: Peer, operation: int, resource_type: int, name: str
+    ) -> tuple[bool, str]:
         if peer.principal in self._super_users:
             return True, SUPER_USER
         if peer.is_this_node:

@@ -9,18 +9,33 @@ from kafkapy.broker.config.refusals import STANDARD_AUTHORIZER
 from kafkapy.broker.config.table import ALLOW_WITHOUT_ACL, SUPER_USERS
 from kafkapy.broker.config.values import ConfigError
 from kafkapy.broker.security.authorizer.authorizer import Authorizer
-from kafkapy.core.seams import Journal
+from kafkapy.core.seams import Clock, Journal
+from kafkapy.hooks.api import AuthorizeHook
+from kafkapy.hooks.source import HookSource
 
 
-def configured_authorizer(config: BrokerConfig, journal: Journal) -> Authorizer | None:
+def configured_authorizer(
+    config: BrokerConfig, journal: Journal, hooks: HookSource, clock: Clock
+) -> Authorizer | None:
     """None: nobody is asked for anything. Another class than Kafka's is refused at the start."""
     if config.authorizer_class_name != STANDARD_AUTHORIZER:
         return None
     given = config.static
-    return Authorizer(
-        _principals(given.get(SUPER_USERS, "")),
-        allows_without_acl=given.get(ALLOW_WITHOUT_ACL, "").strip().lower() == "true",
+    super_users = _principals(given.get(SUPER_USERS, ""))
+    allows_without_acl = given.get(ALLOW_WITHOUT_ACL, "").strip().lower() == "true"
+    name = config.kafkapy_hook_authorize
+    if not name:
+        return Authorizer(super_users, allows_without_acl=allows_without_acl, journal=journal)
+    from kafkapy.broker.hooks.authorize import HookedAuthorizer
+    from kafkapy.broker.hooks.of_node import guarded
+
+    return HookedAuthorizer(
+        super_users,
+        allows_without_acl=allows_without_acl,
         journal=journal,
+        hook=guarded(config, hooks, journal, name, AuthorizeHook, "allows"),
+        clock=clock,
+        cache_ms=config.kafkapy_hook_authorize_cache_ms,
     )
 
 
