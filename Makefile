@@ -185,6 +185,16 @@ $(VENV)/.console: $(VENV)/.dev
 console-test: $(VENV)/.console
 	$(BIN)/python -m pytest console_tests --timeout 300
 
+# Schemathesis has an environment of its own; it asks a node by its OpenAPI document.
+.PHONY: rest-fuzz
+$(VENV)-fuzz/.made: $(VENV)/.dev
+	$(PYTHON) -m venv $(VENV)-fuzz
+	$(VENV)-fuzz/bin/python -m pip --disable-pip-version-check --quiet install -c constraints.txt schemathesis
+	@touch $@
+
+rest-fuzz: $(VENV)-fuzz/.made
+	$(BIN)/python scripts/rest-fuzz $(abspath $(VENV)-fuzz/bin/st) $(FUZZ)
+
 # KEDA's scalers and others' exporters, built with Go (exporter_tests/README.md).
 .PHONY: exporters
 exporters: $(VENV)/.dev

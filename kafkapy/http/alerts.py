@@ -10,30 +10,50 @@ from typing import TYPE_CHECKING
 import trio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from kafkapy.http.alerting.facts import gathered
 from kafkapy.http.alerting.judge import FIRING, Alert, Judge
 from kafkapy.http.alerting.rules import prometheus_rules
 from kafkapy.http.alerting.webhook import Webhook, moment
+from kafkapy.http.api import shapes
+from kafkapy.http.api.declaring import Api, Told, declared
 from kafkapy.http.problems import Problem
 
 if TYPE_CHECKING:
     from kafkapy.http.site import Site
 
 
+_ALERT = shapes.fields(
+    dict.fromkeys(("rule", "kind", "severity", "subject", "state", "told", "since"), shapes.TEXT),
+    title="Alert",
+)
+
+
 def routes(site: "Site") -> list[BaseRoute]:
+    @declared(
+        "What is not as it should be, as this node sees it",
+        subject="Alerts",
+        answers={
+            200: Told("Pending and firing", shapes.fields({"alerts": shapes.several(_ALERT)}))
+        },
+    )
     async def alerts(request: Request) -> Response:
         await _check(site, request)
         return JSONResponse({"alerts": [_told(one) for one in site.judge.alerts]})
 
+    @declared(
+        "The same rules, for Prometheus",
+        subject="Alerts",
+        answers={200: Told("A file of rules", {"type": "object"}, "application/yaml")},
+    )
     async def prometheus(request: Request) -> Response:
         await _check(site, request)
         return Response(prometheus_rules(site.judge.rules), media_type="application/yaml")
 
     return [
-        Route("/api/v1/alerts", alerts),
-        Route("/api/v1/alerts/prometheus", prometheus),
+        Api("/api/v1/alerts", GET=alerts),
+        Api("/api/v1/alerts/prometheus", GET=prometheus),
     ]
 
 

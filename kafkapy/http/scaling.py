@@ -11,21 +11,44 @@ group's coordinator has looked at; another node says null.
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
+from kafkapy.http.api import shapes
+from kafkapy.http.api.declaring import Api, Told, declared
+from kafkapy.http.api.parameters import Parameter
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.site import Site
 
+_TOPIC = Parameter("topic", "Count this topic alone")
+_TOLD = shapes.fields(
+    {
+        "group": shapes.TEXT,
+        "lag": shapes.number(0, 2**63 - 1),
+        "lag_seconds": shapes.nullable(shapes.FRACTION),
+        "lag_rate": shapes.nullable(shapes.FRACTION),
+        "members": shapes.nullable(shapes.WHOLE),
+        "partitions": shapes.WHOLE,
+        "busy_partitions": shapes.WHOLE,
+    },
+    title="GroupLag",
+)
+
 
 def routes(site: Site) -> list[BaseRoute]:
+    @declared(
+        "How far a group is behind, for who decides how many consumers it needs",
+        subject="Groups",
+        parameters=(_TOPIC,),
+        answers={200: Told("null: the group's coordinator knows", _TOLD)},
+        problems=(404,),
+    )
     async def scaling(request: Request) -> Response:
-        """`?topic=` counts that topic alone."""
         kafka = site.kafka(request)
-        group, topic = request.path_params["group"], request.query_params.get("topic")
+        group, topic = request.path_params["group"], _TOPIC.said(request)
         committed = {
             where: offset
             for where, offset in (await groups.committed(kafka, group)).items()
@@ -47,7 +70,7 @@ def routes(site: Site) -> list[BaseRoute]:
         }
         return JSONResponse(told)
 
-    return [Route("/api/v1/scaling/groups/{group}", scaling)]
+    return [Api("/api/v1/scaling/groups/{group}", GET=scaling)]
 
 
 async def _lags(kafka: Kafka, committed: dict[TopicPartition, int]) -> dict[TopicPartition, int]:

@@ -11,6 +11,7 @@ import kafkapy.http.server
 from kafkapy.http.app import make_app
 from kafkapy.http.rooms import ROOMS
 from kafkapy.testing import Broker
+from tests.http.api.conforming import conforming
 from tests.http.pages import HTTP, client_of, site_of
 
 # All that HTTP's thread would import at its start. pytest rewrites kafkapy's modules as they are
@@ -29,8 +30,8 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def over_http(broker: Broker) -> Iterator[httpx.Client]:
-    """Over real sockets."""
-    with client_of(broker) as client:
+    """Over real sockets. What it is answered has to be what pages declare."""
+    with client_of(broker, event_hooks={"response": [conforming(broker)]}) as client:
         yield client
 
 

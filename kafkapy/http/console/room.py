@@ -12,6 +12,7 @@ from kafkapy.http.console.lag import total_lags
 from kafkapy.http.console.pages import (
     acl_changes,
     alerts,
+    api,
     drafts,
     groups,
     logs,
@@ -51,6 +52,7 @@ _SUBJECTS: Final = (
     quota_changes,
     alerts,
     logs,
+    api,
 )
 
 

@@ -14,12 +14,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kafkapy.broker.config.resources import Resource
+from kafkapy.http.api import shapes
+from kafkapy.http.api.declaring import Told, declared
+from kafkapy.http.api.parameters import IF_MATCH, IF_NONE_MATCH
+from kafkapy.http.etags import require_match, tagged
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import check
 from kafkapy.http.problems import Problem
-from kafkapy.http.rest.asking import flag, json_object
-from kafkapy.http.rest.etags import require_match, tagged
-from kafkapy.http.rest.topics import text_of
+from kafkapy.http.rest.asking import json_object
+from kafkapy.http.rest.topics import CONFIG_VALUE, VALIDATE_ONLY, text_of
 from kafkapy.http.site import Site
 from kafkapy.protocol.api_keys import ApiKey
 
@@ -35,6 +38,16 @@ _SOURCES: Final = {
     8: "group",
 }
 _SET, _DELETE = 0, 1
+_SETTING: Final = shapes.fields(
+    {
+        "value": shapes.nullable(shapes.TEXT),
+        "source": shapes.word(*_SOURCES.values(), "unknown"),
+        "isSensitive": shapes.FLAG,
+        "documentation": shapes.TEXT,
+    },
+    title="Setting",
+)
+_SETTINGS: Final = shapes.fields({"topic": shapes.TEXT, "configs": shapes.by_name(_SETTING)})
 
 
 class Configs:
@@ -43,13 +56,40 @@ class Configs:
     def __init__(self, site: Site) -> None:
         self._site = site
 
+    @declared(
+        "A topic's settings",
+        subject="Topics",
+        parameters=(IF_NONE_MATCH,),
+        answers={
+            200: Told("All of them, by name", _SETTINGS, headers={"etag": "their tag"}),
+            304: Told("They are as one has them"),
+        },
+        problems=(404,),
+    )
     async def read(self, request: Request) -> Response:
         name = request.path_params["topic"]
         told = await settings(self._site.kafka(request), name)
         return tagged(request, {"topic": name, "configs": told})
 
+    @declared(
+        "Change settings of a topic, together or not at all",
+        subject="Topics",
+        parameters=(VALIDATE_ONLY, IF_MATCH),
+        body=Told(
+            "By name; null is back to the default",
+            shapes.by_name(shapes.nullable(CONFIG_VALUE), least=1),
+        ),
+        answers={
+            200: Told(
+                "They are changed",
+                shapes.fields({"topic": shapes.TEXT, "changed": shapes.several(shapes.TEXT)}),
+            )
+        },
+        problems=(404, 412),
+    )
     async def change(self, request: Request) -> Response:
         kafka, name = self._site.kafka(request), request.path_params["topic"]
+        is_trial = VALIDATE_ONLY.of(request)
         wanted = await json_object(request)
         if not wanted:
             raise Problem(400, "an object of settings, null for the default")
@@ -57,7 +97,6 @@ class Configs:
         if "if-match" in request.headers:
             seen = {"topic": name, "configs": await settings(kafka, name)}
             require_match(request, seen)
-        is_trial = flag(request, "validateOnly")
         await alter(kafka, name, changes, is_trial=is_trial)
         return JSONResponse({"topic": name, "changed": sorted(changes)})
 

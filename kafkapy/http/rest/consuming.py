@@ -13,19 +13,32 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from kafkapy.http.api import shapes
+from kafkapy.http.api.declaring import Told, declared
+from kafkapy.http.api.parameters import partition_of
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.problems import Problem
-from kafkapy.http.rest.asking import number, partition_of, word
 from kafkapy.http.rest.schemas import Schemas
-from kafkapy.http.rest.values import READINGS
+from kafkapy.http.rest.shapes import AS, MESSAGE_OUT, MOST_OFFSET, OFFSET, PARTITION, Place, limit
 from kafkapy.http.site import Site
 from kafkapy.protocol.records import Record
 
 MOST_MESSAGES: Final = 10_000
 _DEFAULT_LIMIT: Final = 100
 _MOST_BYTES: Final = 4 << 20
-_HIGHEST: Final = 2**63 - 1
+_LIMIT: Final = limit(MOST_MESSAGES, _DEFAULT_LIMIT)
+_OFFSET: Final = Place("earliest")
+_PAGE: Final = shapes.fields(
+    {
+        "topic": shapes.TEXT,
+        "partition": PARTITION,
+        "nextOffset": OFFSET,
+        "highWatermark": OFFSET,
+        "logStartOffset": OFFSET,
+        "messages": shapes.several(MESSAGE_OUT),
+    }
+)
 
 
 class Consuming:
@@ -35,15 +48,21 @@ class Consuming:
         self._site = site
         self._schemas = schemas
 
+    @declared(
+        "Messages of a partition",
+        subject="Messages",
+        told="Only what is committed, and nothing of transactions that are open or aborted.",
+        parameters=(_OFFSET, _LIMIT, AS),
+        answers={200: Told("As many as there are, within 4 MiB; go on at `nextOffset`", _PAGE)},
+        problems=(404,),
+    )
     async def messages(self, request: Request) -> Response:
         """As many as are there and asked for, within 4 MiB; `nextOffset` is where to go on."""
         topic, partition = request.path_params["topic"], partition_of(request)
-        limit = number(request, "limit", _DEFAULT_LIMIT, least=1, most=MOST_MESSAGES)
-        reading = word(request, "as", READINGS)
+        limit = _LIMIT.of(request)
+        reading = AS.of(request)
         kafka = self._site.kafka(request)
-        offset = await start_of(
-            kafka, topic, partition, request.query_params.get("offset", "earliest")
-        )
+        offset = await start_of(kafka, topic, partition, _OFFSET.of(request))
         found: list[Record] = []
         at, size = offset, 0
         while True:
@@ -72,7 +91,7 @@ async def start_of(kafka: Kafka, topic: str, partition: int, asked: str) -> int:
         where = records.START if asked == "earliest" else records.END
         ends = await records.list_offsets(kafka, topic, {partition: where}, committed=True)
         return ends[partition]
-    if not asked.isascii() or not asked.isdigit() or int(asked) > _HIGHEST:
+    if not asked.isascii() or not asked.isdigit() or int(asked) > MOST_OFFSET:
         raise Problem(400, "offset is a number, earliest or latest")
     return int(asked)
 

@@ -19,13 +19,16 @@ from typing import Any, Final, NamedTuple
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from kafkapy.http.api import shapes
+from kafkapy.http.api.declaring import Told, declared
+from kafkapy.http.api.parameters import Parameter, bounded
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem
-from kafkapy.http.rest.asking import bounded, json_object, number, only, word
+from kafkapy.http.rest.asking import json_object, only
 from kafkapy.http.rest.schemas import Schemas
-from kafkapy.http.rest.values import READINGS
+from kafkapy.http.rest.shapes import AS, MESSAGE_OUT, PARTITION, limit
 from kafkapy.http.site import Site
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.records import NewRecord, Record
@@ -38,6 +41,52 @@ _MOST_MOVED: Final = 10_000
 _MOST_REASONS: Final = 10_000
 _AT_ONCE: Final = 500
 _SHOWN_BYTES: Final = 4 << 20
+_REASON: Final = Parameter("reason", "Those whose reason has this in it")
+_ORIGIN: Final = Parameter("origin", "Those of this topic")
+_LIMIT: Final = limit(_MOST_SHOWN, _DEFAULT_LIMIT)
+_AFTER: Final = Parameter(
+    "after",
+    "What a page before said in `next`: go on behind it",
+    shapes.text(pattern="^[0-9]{1,10}-[0-9]{1,18}$"),
+)
+_REASONS: Final = shapes.fields(
+    {
+        "topic": shapes.TEXT,
+        "reasons": shapes.several(
+            shapes.fields(
+                {
+                    "reason": shapes.TEXT,
+                    "origin": shapes.nullable(shapes.TEXT),
+                    "count": shapes.WHOLE,
+                    "oldest": shapes.WHOLE,
+                    "newest": shapes.WHOLE,
+                }
+            )
+        ),
+    }
+)
+_PLACE: Final = shapes.fields(
+    {
+        "topic": shapes.TEXT,
+        "partition": shapes.nullable(shapes.WHOLE),
+        "offset": shapes.nullable(shapes.WHOLE),
+    }
+)
+_LETTER: Final = shapes.fields(
+    {
+        **MESSAGE_OUT["properties"],
+        "partition": PARTITION,
+        "reason": shapes.TEXT,
+        "origin": shapes.nullable(_PLACE),
+    },
+    title="DeadLetter",
+)
+_LETTER_OUT: Final = {
+    **_LETTER,
+    "required": [*MESSAGE_OUT["required"], "partition", "reason", "origin"],
+}
+_MAYBE: Final = shapes.nullable(shapes.TEXT)
+_WISH: Final = {"reason": _MAYBE, "origin": _MAYBE, "limit": shapes.number(1, _MOST_MOVED)}
 
 
 class _Wanted(NamedTuple):
@@ -52,6 +101,13 @@ class DeadLetters:
         self._site = site
         self._schemas = schemas
 
+    @declared(
+        "Dead letters by reason and origin: how many",
+        subject="Dead letters",
+        parameters=(_REASON, _ORIGIN),
+        answers={200: Told("The most first", _REASONS)},
+        problems=(404, 413),
+    )
     async def by_reason(self, request: Request) -> Response:
         topic, wanted = request.path_params["topic"], _of_query(request)
         found: dict[tuple[str, str | None], list[int]] = {}
@@ -69,12 +125,30 @@ class DeadLetters:
         rows.sort(key=lambda row: -int(str(row["count"])))
         return JSONResponse({"topic": topic, "reasons": rows})
 
+    @declared(
+        "Dead letters",
+        subject="Dead letters",
+        parameters=(_REASON, _ORIGIN, _LIMIT, _AFTER, AS),
+        answers={
+            200: Told(
+                "Some of them; go on at `next`, which is null at the end",
+                shapes.fields(
+                    {
+                        "topic": shapes.TEXT,
+                        "next": _MAYBE,
+                        "letters": shapes.several(_LETTER_OUT),
+                    }
+                ),
+            )
+        },
+        problems=(404,),
+    )
     async def letters(self, request: Request) -> Response:
         """`next` is where to go on, null at the end."""
         topic, wanted = request.path_params["topic"], _of_query(request)
-        limit = number(request, "limit", _DEFAULT_LIMIT, least=1, most=_MOST_SHOWN)
-        reading = word(request, "as", READINGS)
-        after = _place(request.query_params.get("after"))
+        limit = _LIMIT.of(request)
+        reading = AS.of(request)
+        after = _place(_AFTER.said(request))
         found: list[Letter] = []
         size, last = 0, None
         async with aclosing(_letters(self._site.kafka(request), topic, wanted, after)) as letters:
@@ -88,6 +162,21 @@ class DeadLetters:
         told = {"topic": topic, "next": last}
         return StreamingResponse(_in_pieces(told, found, shown), media_type="application/json")
 
+    @declared(
+        "Dead letters back to where they came from",
+        subject="Dead letters",
+        told="Written first, over then: broken off, it may write some again.",
+        body=Told("Which; `to`: another topic", shapes.fields(maybe={**_WISH, "to": _MAYBE})),
+        answers={
+            200: Told(
+                "`gone`: of so many there is no content any more; not `isAll`: ask again",
+                shapes.fields(
+                    {"replayed": shapes.WHOLE, "gone": shapes.WHOLE, "isAll": shapes.FLAG}
+                ),
+            )
+        },
+        problems=(404, 409),
+    )
     async def replay(self, request: Request) -> Response:
         """`gone`: of so many the content is gone with the origin's records; they stay."""
         body = only(await json_object(request), ("reason", "origin", "to", "limit"))
@@ -95,6 +184,18 @@ class DeadLetters:
         count, gone, is_all = await moving.run(is_replay=True)
         return JSONResponse({"replayed": count, "gone": gone, "isAll": is_all})
 
+    @declared(
+        "Dead letters over",
+        subject="Dead letters",
+        body=Told("Which", shapes.fields(maybe=_WISH)),
+        answers={
+            200: Told(
+                "Not `isAll`: ask again",
+                shapes.fields({"dropped": shapes.WHOLE, "isAll": shapes.FLAG}),
+            )
+        },
+        problems=(404,),
+    )
     async def drop(self, request: Request) -> Response:
         body = only(await json_object(request), ("reason", "origin", "limit"))
         moving = _Moving(self._site.kafka(request), request.path_params["topic"], body)
@@ -245,7 +346,7 @@ def _deleted(answer: Any) -> int:
 
 
 def _of_query(request: Request) -> _Wanted:
-    return _Wanted(request.query_params.get("reason"), request.query_params.get("origin"))
+    return _Wanted(_REASON.said(request), _ORIGIN.said(request))
 
 
 def _text(body: Mapping[str, Any], name: str) -> str | None:

@@ -20,12 +20,16 @@ from starlette.responses import JSONResponse, Response
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.embedded import read_assignment
+from kafkapy.http.api import shapes
+from kafkapy.http.api.declaring import Told, declared
+from kafkapy.http.api.parameters import IF_MATCH, Flag, bounded
+from kafkapy.http.etags import require_match, tag_of
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError, check
 from kafkapy.http.problems import Problem
-from kafkapy.http.rest.asking import bounded, flag, json_object, only
-from kafkapy.http.rest.etags import require_match, tag_of
+from kafkapy.http.rest.asking import json_object, only
+from kafkapy.http.rest.shapes import AFTER, OFFSET, PARTITION, limit
 from kafkapy.http.site import Site
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.api_keys import ApiKey
@@ -33,6 +37,63 @@ from kafkapy.protocol.api_keys import ApiKey
 WAYS: Final = ("earliest", "latest", "offset", "shift", "time")
 _MOST_PARTITIONS: Final = 10_000
 _HIGHEST: Final = 2**62
+_LIMIT: Final = limit(10_000, 1000)
+_DRY_RUN: Final = Flag("dryRun", "Say what would become of it, with a tag, and do nothing")
+_FIELDS: Final = ("to", "value", "topics")
+_LISTED: Final = shapes.fields(
+    {
+        "name": shapes.TEXT,
+        "protocol": shapes.TEXT,
+        "state": shapes.TEXT,
+        "type": shapes.TEXT,
+        "coordinator": shapes.WHOLE,
+    },
+    title="ListedGroup",
+)
+_WHERE: Final = shapes.fields({"topic": shapes.TEXT, "partition": PARTITION})
+_MEMBER: Final = shapes.fields(
+    {
+        "memberId": shapes.TEXT,
+        "clientId": shapes.TEXT,
+        "host": shapes.TEXT,
+        "partitions": shapes.several(_WHERE),
+    },
+    title="Member",
+)
+_GROUP: Final = shapes.fields(
+    {
+        "name": shapes.TEXT,
+        "type": shapes.word("classic", "consumer"),
+        "state": shapes.TEXT,
+        "assignor": shapes.TEXT,
+        "members": shapes.several(_MEMBER),
+    },
+    title="Group",
+)
+_WISH: Final = shapes.fields(
+    {"to": shapes.word(*WAYS)},
+    {
+        "value": shapes.number(-_HIGHEST, _HIGHEST),
+        "topics": shapes.nullable(shapes.several(shapes.TEXT)),
+    },
+    told="`value` is the offset, by how much to shift, or the time in ms",
+)
+_MOVED: Final = shapes.fields(
+    {
+        "group": shapes.TEXT,
+        "offsets": shapes.several(
+            shapes.fields(
+                {
+                    "topic": shapes.TEXT,
+                    "partition": PARTITION,
+                    "before": shapes.nullable(OFFSET),
+                    "after": OFFSET,
+                },
+                title="MovedOffset",
+            )
+        ),
+    }
+)
 
 
 class Groups:
@@ -41,27 +102,66 @@ class Groups:
     def __init__(self, site: Site) -> None:
         self._site = site
 
+    @declared(
+        "Groups that may be seen, by name",
+        subject="Groups",
+        parameters=(AFTER, _LIMIT),
+        answers={
+            200: Told(
+                "Some of them; `next`, if there are more",
+                shapes.fields({"groups": shapes.several(_LISTED)}, {"next": shapes.TEXT}),
+            )
+        },
+    )
     async def list(self, request: Request) -> Response:
+        limit, after = _LIMIT.of(request), AFTER.said(request) or ""
         found = await groups.list_groups(self._site.kafka(request))
-        keys = ("name", "protocol", "state", "type", "coordinator")
-        return JSONResponse({"groups": [{key: getattr(one, key) for key in keys} for one in found]})
+        rows = [one._asdict() for one in found if one.name > after]
+        told: dict[str, Any] = {"groups": rows[:limit]}
+        if len(rows) > limit:
+            told["next"] = rows[limit - 1]["name"]
+        return JSONResponse(told)
 
+    @declared(
+        "A group and its members",
+        subject="Groups",
+        answers={200: Told("It", _GROUP)},
+        problems=(404,),
+    )
     async def one(self, request: Request) -> Response:
         return JSONResponse(
             await described(self._site.kafka(request), request.path_params["group"])
         )
 
+    @declared(
+        "Delete a group that has no members",
+        subject="Groups",
+        answers={204: Told("It is gone")},
+        problems=(404, 409),
+    )
     async def delete(self, request: Request) -> Response:
         await groups.delete(self._site.kafka(request), request.path_params["group"])
         return Response(None, 204)
 
+    @declared(
+        "Set a group's offsets elsewhere",
+        subject="Groups",
+        told="What is sent with the tag of a dry run does what that has told, or nothing.",
+        parameters=(_DRY_RUN, IF_MATCH),
+        body=Told("Where to", _WISH),
+        answers={
+            200: Told("Each partition's before and after", _MOVED, headers={"etag": "of a dry run"})
+        },
+        problems=(404, 409, 412, 413),
+    )
     async def reset(self, request: Request) -> Response:
         kafka, group = self._site.kafka(request), request.path_params["group"]
-        body = only(await json_object(request), ("to", "value", "topics"))
+        is_trial = _DRY_RUN.of(request)
+        body = only(await json_object(request), _FIELDS)
         committed = await groups.committed(kafka, group)
         rows = await _preview(kafka, committed, body)
         told = {"group": group, "offsets": rows}
-        if flag(request, "dryRun"):
+        if is_trial:
             return JSONResponse(told, headers={"etag": tag_of(told)})
         require_match(request, told)
         chosen = {TopicPartition(row["topic"], row["partition"]): row["after"] for row in rows}

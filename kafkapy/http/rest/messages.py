@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
+from kafkapy.http.api.parameters import bounded
 from kafkapy.http.problems import Problem
-from kafkapy.http.rest.asking import bounded
+from kafkapy.http.rest.shapes import MOST_PARTITION, MOST_TIMESTAMP
 from kafkapy.http.rest.values import headers_to_bytes, to_bytes
 from kafkapy.protocol.partitioner import partition_for_key
 from kafkapy.protocol.records import NewRecord
@@ -14,7 +15,6 @@ MOST_MESSAGES: Final = 10_000
 FIELDS: Final = frozenset(
     ("key", "keyBase64", "value", "valueBase64", "headers", "partition", "timestamp")
 )
-_HIGHEST_TIMESTAMP: Final = 2**53
 NO_TIMESTAMP: Final = -1
 
 
@@ -70,10 +70,8 @@ def _draft(message: Mapping[str, Any]) -> Draft:
     record = NewRecord(
         to_bytes(message, "key"),
         to_bytes(message, "value"),
-        NO_TIMESTAMP
-        if timestamp is None
-        else bounded(timestamp, "timestamp", 0, _HIGHEST_TIMESTAMP),
+        NO_TIMESTAMP if timestamp is None else bounded(timestamp, "timestamp", 0, MOST_TIMESTAMP),
         headers_to_bytes(message),
     )
-    place = None if partition is None else bounded(partition, "partition", 0, 2**31 - 1)
+    place = None if partition is None else bounded(partition, "partition", 0, MOST_PARTITION)
     return Draft(record, place)

@@ -14,14 +14,37 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kafkapy.core.ids import TopicPartition
+from kafkapy.http.api import shapes
+from kafkapy.http.api.declaring import Told, declared
+from kafkapy.http.api.parameters import bounded
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem
-from kafkapy.http.rest.asking import bounded, json_object
+from kafkapy.http.rest.asking import json_object, only
+from kafkapy.http.rest.shapes import (
+    COMMITTED_OFFSET,
+    MOST_OFFSET,
+    MOST_PARTITION,
+    OFFSET,
+    PARTITION,
+)
 from kafkapy.http.site import Site
 
 MOST_OFFSETS: Final = 10_000
+_FIELDS: Final = ("offsets", "memberId", "memberEpoch")
+_COMMITTED: Final = shapes.fields(
+    {
+        "topic": shapes.TEXT,
+        "partition": PARTITION,
+        "offset": OFFSET,
+        "endOffset": shapes.nullable(OFFSET),
+        "lag": shapes.nullable(OFFSET),
+    },
+    title="OffsetWithLag",
+    told="Of a topic that is gone there is no end, and no lag",
+)
+_OFFSETS: Final = {"offsets": shapes.several(COMMITTED_OFFSET, least=1, most=MOST_OFFSETS)}
 
 
 class Offsets:
@@ -30,6 +53,17 @@ class Offsets:
     def __init__(self, site: Site) -> None:
         self._site = site
 
+    @declared(
+        "What a group has committed, and how far that is from the end",
+        subject="Groups",
+        answers={
+            200: Told(
+                "By topic and partition",
+                shapes.fields({"group": shapes.TEXT, "offsets": shapes.several(_COMMITTED)}),
+            )
+        },
+        problems=(404,),
+    )
     async def committed(self, request: Request) -> Response:
         kafka, group = self._site.kafka(request), request.path_params["group"]
         found = await groups.committed(kafka, group)
@@ -42,9 +76,25 @@ class Offsets:
             rows.append(row)
         return JSONResponse({"group": group, "offsets": rows})
 
+    @declared(
+        "Commit offsets of a group",
+        subject="Groups",
+        told="Of a group that has no members, or as the member that a stream has told of.",
+        body=Told(
+            "The next offsets to be read",
+            shapes.fields(
+                _OFFSETS,
+                {"memberId": shapes.TEXT, "memberEpoch": shapes.number(-1, MOST_PARTITION)},
+            ),
+        ),
+        answers={
+            200: Told("They are committed", shapes.fields({"group": shapes.TEXT, **_OFFSETS}))
+        },
+        problems=(404, 409),
+    )
     async def commit(self, request: Request) -> Response:
         kafka, group = self._site.kafka(request), request.path_params["group"]
-        body = await json_object(request)
+        body = only(await json_object(request), _FIELDS)
         rows = body.get("offsets")
         if not isinstance(rows, list) or not 0 < len(rows) <= MOST_OFFSETS:
             raise Problem(
@@ -54,7 +104,7 @@ class Offsets:
         member_id, epoch = body.get("memberId", ""), body.get("memberEpoch", -1)
         if not isinstance(member_id, str):
             raise Problem(400, "memberId is a text")
-        epoch = bounded(epoch, "memberEpoch", -1, 2**31 - 1)
+        epoch = bounded(epoch, "memberEpoch", -1, MOST_PARTITION)
         await groups.commit(kafka, group, wanted, member_id=member_id, generation=epoch)
         told = [{**where._asdict(), "offset": offset} for where, offset in wanted.items()]
         return JSONResponse({"group": group, "offsets": told})
@@ -63,9 +113,9 @@ class Offsets:
 def _wanted(row: Any) -> tuple[TopicPartition, int]:
     if not isinstance(row, Mapping) or not isinstance(row.get("topic"), str):
         raise Problem(400, "an offset has a topic, a partition and an offset")
-    partition = bounded(row.get("partition"), "partition", 0, 2**31 - 1)
+    partition = bounded(row.get("partition"), "partition", 0, MOST_PARTITION)
     return TopicPartition(row["topic"], partition), bounded(
-        row.get("offset"), "offset", 0, 2**63 - 1
+        row.get("offset"), "offset", 0, MOST_OFFSET
     )
 
 

@@ -9,6 +9,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kafkapy.core.errors import ErrorCode
+from kafkapy.http.api import shapes
+from kafkapy.http.api.declaring import Told, declared
+from kafkapy.http.api.parameters import HEADER, Parameter
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
@@ -16,14 +19,33 @@ from kafkapy.http.problems import Problem
 from kafkapy.http.rest.asking import json_object
 from kafkapy.http.rest.messages import MOST_MESSAGES, Draft, Partitioner, batches, drafts
 from kafkapy.http.rest.once.claims import Claim, Written, fingerprint_of
-from kafkapy.http.rest.once.once import Once, Outcome
+from kafkapy.http.rest.once.once import MOST_KEY_LETTERS, Once, Outcome
 from kafkapy.http.rest.schemas import Schemas
+from kafkapy.http.rest.shapes import MESSAGE_IN, NOT_WRITTEN, SCHEMA_CHOICE, WRITTEN
 from kafkapy.http.site import Site
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.records import NewRecord
 
 _REPLAYED = "idempotency-replayed"
 _BESIDE = frozenset(("messages", "keySchema", "valueSchema"))
+_KEY = Parameter(
+    "Idempotency-Key",
+    "Repeat the request with it until it is answered: it is written once",
+    shapes.text(least=1, most=MOST_KEY_LETTERS),
+    where=HEADER,
+)
+_ONE_OR_MANY = shapes.either(
+    MESSAGE_IN,
+    shapes.fields(
+        {"messages": shapes.several(MESSAGE_IN, least=1, most=MOST_MESSAGES)},
+        {
+            "keySchema": shapes.nullable(SCHEMA_CHOICE),
+            "valueSchema": shapes.nullable(SCHEMA_CHOICE),
+        },
+    ),
+)
+_ALL = shapes.fields({"messages": shapes.several(WRITTEN)})
+_SOME = shapes.fields({"messages": shapes.several(shapes.either(WRITTEN, NOT_WRITTEN))})
 
 
 class Producing:
@@ -35,6 +57,18 @@ class Producing:
         self._once = once
         self._partitioner = Partitioner()
 
+    @declared(
+        "Write messages",
+        subject="Messages",
+        told="Acknowledged by all replicas in sync. Those of one partition are written together.",
+        parameters=(_KEY,),
+        body=Told("A message, or several", _ONE_OR_MANY),
+        answers={
+            200: Told("Where each is", shapes.either(WRITTEN, _ALL)),
+            207: Told("Some were refused", _SOME),
+        },
+        problems=(404, 409, 422),
+    )
     async def page(self, request: Request) -> Response:
         topic = request.path_params["topic"]
         kafka = self._site.kafka(request)
@@ -51,7 +85,7 @@ class Producing:
         defaults = {} if several is None else body
         wanted = drafts(await self._schemas.encoded(kafka, topic, messages, defaults))
         places = self._partitioner.places(wanted, partitions)
-        key = request.headers.get("idempotency-key")
+        key = _KEY.said(request)
         if key is None:
             now = int(time.time() * 1000)
             outcome = await _write(kafka, topic, batches(wanted, places, now))
@@ -138,5 +172,7 @@ def _answer(
         nth[place] += 1
     if is_single:
         return JSONResponse(rows[0])
-    statuses = {each.get("status", 200) for each in rows}
-    return JSONResponse({"messages": rows}, statuses.pop() if len(statuses) == 1 else 207)
+    refused = [one for one in outcome.values() if isinstance(one, KafkaError)]
+    if refused and len(refused) == len(outcome):
+        raise Problem(refused[0].status, f"nothing is written: {refused[0]}", messages=rows)
+    return JSONResponse({"messages": rows}, 207 if refused else 200)

@@ -2,8 +2,9 @@
 
 from weakref import WeakKeyDictionary
 
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import BaseRoute, WebSocketRoute
 
+from kafkapy.http.api.declaring import Api
 from kafkapy.http.registry.room import own_kafka, registry_of
 from kafkapy.http.rest.configs import Configs
 from kafkapy.http.rest.consuming import Consuming
@@ -54,27 +55,22 @@ def routes(site: Site) -> list[BaseRoute]:
     consuming, offsets = Consuming(site, schemas), Offsets(site)
     letters = DeadLetters(site, schemas)
     return [
-        Route("/api/v1/topics", topics.list, methods=["GET"]),
-        Route("/api/v1/topics", topics.create, methods=["POST"]),
-        Route("/api/v1/topics/{topic}", topics.one, methods=["GET"]),
-        Route("/api/v1/topics/{topic}", topics.delete, methods=["DELETE"]),
-        Route("/api/v1/topics/{topic}/partitions", topics.grow, methods=["POST"]),
-        Route("/api/v1/topics/{topic}/configs", configs.read, methods=["GET"]),
-        Route("/api/v1/topics/{topic}/configs", configs.change, methods=["PATCH"]),
-        Route("/api/v1/topics/{topic}/messages", producing.page, methods=["POST"]),
-        Route(f"{_PARTITION}/messages", consuming.messages),
-        Route(f"{_PARTITION}/stream", pushing.partition_events),
+        Api("/api/v1/topics", GET=topics.list, POST=topics.create),
+        Api("/api/v1/topics/{topic}", GET=topics.one, DELETE=topics.delete),
+        Api("/api/v1/topics/{topic}/partitions", POST=topics.grow),
+        Api("/api/v1/topics/{topic}/configs", GET=configs.read, PATCH=configs.change),
+        Api("/api/v1/topics/{topic}/messages", POST=producing.page),
+        Api(f"{_PARTITION}/messages", GET=consuming.messages),
+        Api(f"{_PARTITION}/stream", GET=pushing.partition_events),
         WebSocketRoute(f"{_PARTITION}/stream", pushing.partition_socket),
-        Route(f"{_GROUPS}/{{group}}/stream", pushing.group_events),
+        Api(_GROUPS, GET=groups.list),
+        Api(f"{_GROUPS}/{{group}}", GET=groups.one, DELETE=groups.delete),
+        Api(f"{_GROUPS}/{{group}}/offsets", GET=offsets.committed, POST=offsets.commit),
+        Api(f"{_GROUPS}/{{group}}/offsets/reset", POST=groups.reset),
+        Api(f"{_GROUPS}/{{group}}/stream", GET=pushing.group_events),
         WebSocketRoute(f"{_GROUPS}/{{group}}/stream", pushing.group_socket),
-        Route(_GROUPS, groups.list),
-        Route(f"{_GROUPS}/{{group}}", groups.one, methods=["GET"]),
-        Route(f"{_GROUPS}/{{group}}", groups.delete, methods=["DELETE"]),
-        Route(f"{_GROUPS}/{{group}}/offsets/reset", groups.reset, methods=["POST"]),
-        Route(f"{_GROUPS}/{{group}}/offsets", offsets.committed, methods=["GET"]),
-        Route(f"{_GROUPS}/{{group}}/offsets", offsets.commit, methods=["POST"]),
-        Route(_LETTERS, letters.by_reason, methods=["GET"]),
-        Route(f"{_LETTERS}/letters", letters.letters, methods=["GET"]),
-        Route(f"{_LETTERS}/replay", letters.replay, methods=["POST"]),
-        Route(f"{_LETTERS}/drop", letters.drop, methods=["POST"]),
+        Api(_LETTERS, GET=letters.by_reason),
+        Api(f"{_LETTERS}/letters", GET=letters.letters),
+        Api(f"{_LETTERS}/replay", POST=letters.replay),
+        Api(f"{_LETTERS}/drop", POST=letters.drop),
     ]

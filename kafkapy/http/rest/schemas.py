@@ -38,9 +38,16 @@ from kafkapy.protocol.records import Record
 
 PARTS: Final = ("key", "value")
 BY_SCHEMA: Final = "schema"
-_CHOSEN_BY: Final = frozenset(
-    ("id", "subject", "version", "schemaType", "schema", "references", "message")
-)
+LATEST: Final = "latest"
+_CHOSEN_BY: Final[Mapping[str, tuple[type, ...]]] = {
+    "id": (int,),
+    "subject": (str,),
+    "version": (int, str),
+    "schemaType": (str,),
+    "schema": (str,),
+    "references": (list,),
+    "message": (str,),
+}
 _ENCODINGS: Final = {
     SchemaType.AVRO: "avro",
     SchemaType.JSON: "json-schema",
@@ -87,9 +94,10 @@ class Schemas:
         made = [dict(one) if isinstance(one, Mapping) else one for one in messages]
         for part in PARTS:
             field, wanted = f"{part}Schema", dict[str, tuple[Any, list[int]]]()
+            _check_choice(field, defaults.get(field))
             for at, message in enumerate(made):
                 if isinstance(message, dict):
-                    said = message.pop(field, defaults.get(field))
+                    said = _check_choice(field, message.pop(field, defaults.get(field)))
                     if said is not None and message.get(part) is not None:
                         same = json.dumps(said, sort_keys=True)
                         wanted.setdefault(same, (said, []))[1].append(at)
@@ -113,40 +121,29 @@ class Schemas:
                 made[at][part] = head + data
 
     async def _chosen(self, access: Access, topic: str, part: str, said: Any) -> Chosen:
-        if said == "latest":
+        if said == LATEST:
             said = {}
         elif isinstance(said, int) and not isinstance(said, bool):
             said = {"id": said}
-        if not isinstance(said, Mapping) or not said.keys() <= _CHOSEN_BY:
-            raise Problem(
-                400,
-                f"{part}Schema is an id, latest, or an object of {', '.join(sorted(_CHOSEN_BY))}",
-            )
         message, subject = said.get("message"), said.get("subject", f"{topic}-{part}")
-        if not isinstance(subject, str) or not isinstance(message, str | None):
-            raise Problem(400, f"{part}Schema: subject and message are text")
-        stored = await self._stored(access, part, subject, said)
+        stored = await self._stored(access, subject, said)
         state = self._registry.store.state
         return Chosen(stored.id, source_of(state, stored.subject, stored.schema), message)
 
-    async def _stored(
-        self, access: Access, part: str, subject: str, said: Mapping[str, Any]
-    ) -> StoredSchema:
+    async def _stored(self, access: Access, subject: str, said: Mapping[str, Any]) -> StoredSchema:
         registry = self._registry
         if "schema" in said:
             await access.require(Operation.WRITE, subject)
             return await registry.register(Registration(subject, schema_from_json(dict(said))))
         if "id" in said:
             schema_id = said["id"]
-            if isinstance(schema_id, bool) or not isinstance(schema_id, int):
-                raise Problem(400, f"{part}Schema: id is a number")
             if not 0 <= schema_id <= HIGHEST:
                 raise Problem(404, f"Schema {schema_id} not found")
             stored = await registry.by_id(SchemaId(schema_id), None)
             await access.require(Operation.DESCRIBE, stored.subject)
             return stored
         await access.require(Operation.DESCRIBE, subject)
-        return await registry.version(subject, str(said.get("version", "latest")))
+        return await registry.version(subject, str(said.get("version", LATEST)))
 
     # --- read ---
 
@@ -217,6 +214,24 @@ def message_of(record: Record, reading: str) -> dict[str, Any]:
 
 def of_registry(refused: RegistryError) -> Problem:
     return Problem(refused.status, refused.message, error_code=int(refused.code))
+
+
+def _check_choice(field: str, said: Any) -> Any:
+    """Whether a message needs it or not: what nobody could mean is no wish."""
+    if said is None or said == LATEST or (isinstance(said, int) and not isinstance(said, bool)):
+        return said
+    if not isinstance(said, Mapping) or not said.keys() <= _CHOSEN_BY.keys():
+        fields = ", ".join(sorted(_CHOSEN_BY))
+        raise Problem(400, f"{field} is an id, latest, or an object of {fields}")
+    for name, value in said.items():
+        if not isinstance(value, _CHOSEN_BY[name]) or isinstance(value, bool):
+            kinds = " or ".join(one.__name__ for one in _CHOSEN_BY[name])
+            raise Problem(400, f"{field}: {name} is no {kinds}")
+    if said.get("schemaType", SchemaType.AVRO) not in list(SchemaType):
+        raise Problem(400, f"{field}: schemaType is one of {', '.join(SchemaType)}")
+    if not all(isinstance(one, Mapping) for one in said.get("references", ())):
+        raise Problem(400, f"{field}: references are objects")
+    return said
 
 
 def _framed(at: int, part: str, record: Record) -> _Framed | None:

@@ -18,11 +18,13 @@ from starlette.websockets import WebSocket
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
+from kafkapy.http.api import shapes
+from kafkapy.http.api.declaring import Told, declared
+from kafkapy.http.api.parameters import HEADER, Number, Parameter, Word, partition_of
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem
-from kafkapy.http.rest.asking import number, partition_of, word
 from kafkapy.http.rest.consuming import start_of
 from kafkapy.http.rest.push.events import Events
 from kafkapy.http.rest.push.feeds import Feed
@@ -30,13 +32,27 @@ from kafkapy.http.rest.push.members import Member, member_id_of
 from kafkapy.http.rest.push.pump import Pump, Tell
 from kafkapy.http.rest.push.sockets import serve
 from kafkapy.http.rest.schemas import Schemas
-from kafkapy.http.rest.values import READINGS
+from kafkapy.http.rest.shapes import AS, Place
 from kafkapy.http.site import Site
 from kafkapy.kraft.acls import Operation, ResourceType
 
 MOST_WINDOW: Final = 10_000
 _WINDOW: Final = 1000
 _MOST_TOPICS: Final = 1000
+_OFFSET: Final = Place("latest")
+_LAST: Final = Parameter(
+    "Last-Event-ID",
+    "The last event that one had, as browsers send it: go on behind it",
+    where=HEADER,
+)
+_START: Final = Word("offset", "Where to begin without an offset", "latest", "earliest")
+_TOPICS: Final = Parameter("topics", f"1 to {_MOST_TOPICS} names, with commas between")
+_ACK: Final = Word("ack", "`auto` commits what the connection has taken", "manual", "auto")
+_UNACKNOWLEDGED: Final = "Of a WebSocket: at most so many are told and not acknowledged"
+_WINDOW_IF_ASKED: Final = Number("window", _UNACKNOWLEDGED + "; 0: any", 0, most=MOST_WINDOW)
+_MEMBERS_WINDOW: Final = Number("window", _UNACKNOWLEDGED, _WINDOW, least=1, most=MOST_WINDOW)
+_EVENTS: Final = Told("Server-sent events, as they come", shapes.TEXT, "text/event-stream")
+_BOTH: Final = "Server-sent events, or a WebSocket if the request asks for one (`Upgrade`)."
 
 # A feed for `kafka`, which is its own.
 MakeFeed = Callable[[Kafka], Feed]
@@ -50,30 +66,46 @@ class Pushing:
         self._site = site
         self._schemas = schemas
 
+    @declared(
+        "Messages of a partition as they come",
+        subject="Streams",
+        told=_BOTH,
+        parameters=(_OFFSET, AS, _WINDOW_IF_ASKED, _LAST),
+        answers={200: _EVENTS},
+        problems=(404,),
+    )
     async def partition_events(self, request: Request) -> Response:
-        last = request.headers.get("last-event-id", "")
+        last = _LAST.said(request) or ""
         went_on = str(int(last) + 1) if last.isascii() and last.isdigit() else None
         make = await self._partition(request, went_on)
         pump = self._pumped(request, make, window=0)
         return Events(self._site.kafka(request), pump, has_ids=True)
 
+    @declared(
+        "Messages for a member of a group as they come",
+        subject="Streams",
+        told=_BOTH,
+        parameters=(_TOPICS, _START, AS, _ACK, _MEMBERS_WINDOW),
+        answers={200: _EVENTS},
+        problems=(404, 409),
+    )
     async def group_events(self, request: Request) -> Response:
         make = await self._group(request)
-        is_automatic = word(request, "ack", ("manual", "auto")) == "auto"
+        is_automatic = _ACK.of(request) == "auto"
         pump = self._pumped(request, make, window=0, is_automatic=is_automatic)
         return Events(self._site.kafka(request), pump, has_ids=False)
 
     async def partition_socket(self, socket: WebSocket) -> None:
         async def prepare() -> MakePump:
-            window = number(socket, "window", 0, most=MOST_WINDOW)
+            window = _WINDOW_IF_ASKED.of(socket)
             return self._pumped(socket, await self._partition(socket, None), window=window)
 
         await serve(socket, self._site.kafka(socket), prepare)
 
     async def group_socket(self, socket: WebSocket) -> None:
         async def prepare() -> MakePump:
-            is_automatic = word(socket, "ack", ("manual", "auto")) == "auto"
-            window = number(socket, "window", _WINDOW, least=1, most=MOST_WINDOW)
+            is_automatic = _ACK.of(socket) == "auto"
+            window = _MEMBERS_WINDOW.of(socket)
             return self._pumped(
                 socket, await self._group(socket), window=window, is_automatic=is_automatic
             )
@@ -83,7 +115,7 @@ class Pushing:
     def _pumped(
         self, asked: HTTPConnection, make: MakeFeed, *, window: int, is_automatic: bool = False
     ) -> MakePump:
-        reading = word(asked, "as", READINGS)
+        reading = AS.of(asked)
 
         def pump(kafka: Kafka, tell: Tell) -> Pump:
             return Pump(
@@ -99,7 +131,7 @@ class Pushing:
 
     async def _partition(self, asked: HTTPConnection, went_on: str | None) -> MakeFeed:
         where = TopicPartition(asked.path_params["topic"], partition_of(asked))
-        said = went_on or asked.query_params.get("offset", "latest")
+        said = went_on or _OFFSET.of(asked)
         kafka = self._site.kafka(asked)
         offset = await start_of(kafka, where.topic, where.partition, said)
         await records.fetch(kafka, where.topic, where.partition, offset, max_bytes=1)
@@ -107,10 +139,10 @@ class Pushing:
 
     async def _group(self, asked: HTTPConnection) -> MakeFeed:
         kafka, group = self._site.kafka(asked), asked.path_params["group"]
-        topics = {one for one in asked.query_params.get("topics", "").split(",") if one}
+        topics = {one for one in (_TOPICS.said(asked) or "").split(",") if one}
         if not 0 < len(topics) <= _MOST_TOPICS:
             raise Problem(400, f"topics names 1 to {_MOST_TOPICS}, with commas between")
-        start = records.END if word(asked, "offset", ("latest", "earliest")) == "latest" else -2
+        start = records.END if _START.of(asked) == "latest" else -2
         read = await kafka.allowed(Operation.READ, ResourceType.TOPIC, sorted(topics))
         if topics - read:
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, min(topics - read))

@@ -15,10 +15,10 @@ import trio
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from kafkapy.core.ids import TopicPartition
+from kafkapy.http.api.parameters import bounded
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem, of_kafka, problem
-from kafkapy.http.rest.asking import bounded
 from kafkapy.http.rest.push.events import error_of
 from kafkapy.http.rest.push.pump import Pump, Tell
 

@@ -1,0 +1,1 @@
+"""What pages say of themselves, once: routes, reading of parameters and the OpenAPI document."""
