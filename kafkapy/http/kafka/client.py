@@ -179,7 +179,7 @@ class Kafka:
             if leader < 0:
                 raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
             answer = await self.ask_broker(leader, api, body)
-            check(code_of(answer), f"{topic}-{partition}")
+            check(self.news(topic, partition, code_of(answer)), f"{topic}-{partition}")
             return answer
 
         return await self.until_it_passes(once)
@@ -229,6 +229,13 @@ class Kafka:
         if found is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{partition}")
         return found
+
+    def news(self, topic: str, partition: int, code: int) -> int:
+        """`code`, but for what its leader does not know and this node does: it will hear of it."""
+        known = self.image.topics_by_name.get(topic)
+        if code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or known is None:
+            return code
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER if partition in known.partitions else code
 
     async def coordinator(self, name: str, kind: int = GROUP) -> int:
         body = {"key_type": kind, "coordinator_keys": [name]}

@@ -69,7 +69,8 @@ async def produce(
         if row.error_code:
             told = [one.batch_index_error_message for one in row.record_errors]
             message = row.error_message or next((one for one in told if one), None)
-            raise KafkaError(row.error_code, f"{topic}-{partition}", message)
+            code = kafka.news(topic, partition, row.error_code)
+            raise KafkaError(code, f"{topic}-{partition}", message)
         return Produced(partition, row.base_offset, milliseconds(row.log_append_time))
 
     return Produced(*await kafka.until_it_passes(once))
@@ -121,7 +122,7 @@ async def fetch_from(
         for row in topic.partitions:
             where = TopicPartition(topic.topic, row.partition_index)
             try:
-                check(row.error_code, f"{where.topic}-{where.partition}")
+                check(kafka.news(*where, row.error_code), f"{where.topic}-{where.partition}")
                 found[where] = _fetched(row, offsets[where], f"{where.topic}-{where.partition}")
             except KafkaError as failed:
                 found[where] = failed
@@ -141,7 +142,8 @@ async def list_offsets(
             failed: KafkaError | None = None
             for row in answer.topics[0].partitions:
                 if row.error_code:
-                    failed = KafkaError(row.error_code, f"{topic}-{row.partition_index}")
+                    code = kafka.news(topic, row.partition_index, row.error_code)
+                    failed = KafkaError(code, f"{topic}-{row.partition_index}")
                 else:
                     found[row.partition_index] = row.offset
             if failed is not None:

@@ -1,10 +1,9 @@
 """POST /api/v1/topics/{topic}/messages: one message, or several; once, with an Idempotency-Key."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import trio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -12,19 +11,18 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.http.api import shapes
 from kafkapy.http.api.declaring import Told, declared
 from kafkapy.http.api.parameters import HEADER, Parameter
-from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem
 from kafkapy.http.rest.asking import json_object
 from kafkapy.http.rest.messages import MOST_MESSAGES, Draft, Partitioner, batches, drafts
-from kafkapy.http.rest.once.claims import Claim, Written, fingerprint_of
+from kafkapy.http.rest.once.claims import Claim, fingerprint_of
 from kafkapy.http.rest.once.once import MOST_KEY_LETTERS, Once, Outcome
 from kafkapy.http.rest.schemas import Schemas
 from kafkapy.http.rest.shapes import MESSAGE_IN, NOT_WRITTEN, SCHEMA_CHOICE, WRITTEN
+from kafkapy.http.rest.writing import write
 from kafkapy.http.site import Site
 from kafkapy.kraft.acls import Operation, ResourceType
-from kafkapy.protocol.records import NewRecord
 
 _REPLAYED = "idempotency-replayed"
 _BESIDE = frozenset(("messages", "keySchema", "valueSchema"))
@@ -88,7 +86,7 @@ class Producing:
         key = _KEY.said(request)
         if key is None:
             now = int(time.time() * 1000)
-            outcome = await _write(kafka, topic, batches(wanted, places, now))
+            outcome = await write(kafka, topic, batches(wanted, places, now))
             return _answer(wanted, places, now, outcome, is_single=several is None)
         fingerprint = fingerprint_of(topic, await request.body())
         claim, outcome, is_known = await self._at_most_once(
@@ -112,38 +110,11 @@ class Producing:
         if not await kafka.allowed(Operation.WRITE, ResourceType.TOPIC, [topic]):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, topic)
 
-        async def write(claim: Claim) -> Outcome:
+        async def write_claimed(claim: Claim) -> Outcome:
             packed = batches(wanted, claim.places, claim.timestamp)
-            return await _write(kafka, topic, packed, claim)
+            return await write(kafka, topic, packed, claim)
 
-        return await self._once.do(kafka, key, topic, fingerprint, places, write)
-
-
-async def _write(
-    kafka: Kafka,
-    topic: str,
-    packed: Mapping[int, list[NewRecord]],
-    claim: Claim | None = None,
-) -> Outcome:
-    """All partitions at once."""
-    outcome: dict[int, Written | KafkaError] = {}
-
-    async def produce(partition: int) -> None:
-        producer = None
-        if claim is not None:
-            producer = (*claim.producer, claim.sequences[partition])
-        try:
-            done = await records.produce(
-                kafka, topic, partition, packed[partition], producer=producer
-            )
-            outcome[partition] = Written(done.offset, done.timestamp)
-        except KafkaError as failed:
-            outcome[partition] = failed
-
-    async with trio.open_nursery() as nursery:
-        for partition in packed:
-            nursery.start_soon(produce, partition)
-    return outcome
+        return await self._once.do(kafka, key, topic, fingerprint, places, write_claimed)
 
 
 def _answer(

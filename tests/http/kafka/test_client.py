@@ -1,6 +1,7 @@
 """Kafka as pages see it: one node of its own, and a cluster whichever node is asked."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -90,3 +91,24 @@ def test_any_node_of_a_cluster_can_be_asked(cluster: Cluster) -> None:
 
     assert {cluster.leader("all-over", partition) for partition in range(12)} == {1, 2, 3}
     with_kafka(cluster.node(2), work)
+
+
+def test_who_leads_what_it_has_not_heard_of_yet_is_asked_again(broker: Broker) -> None:
+    """The first answer is that of a leader that knows of no such topic."""
+    broker.create_topic("fresh")
+    asked: list[ApiKey] = []
+
+    async def work(kafka: Kafka) -> dict[int, int]:
+        ask = kafka.ask_broker
+
+        async def late(broker_id: int, api: ApiKey, body: Any, version: int | None = None) -> Any:
+            if not asked:
+                body = {**body, "topics": [{**body["topics"][0], "name": "not-heard-of"}]}
+            asked.append(api)
+            return await ask(broker_id, api, body, version)
+
+        kafka.ask_broker = late  # type: ignore[method-assign]
+        return await records.list_offsets(kafka, "fresh", {0: records.END})
+
+    assert with_kafka(broker, work) == {0: 0}
+    assert asked == [ApiKey.LIST_OFFSETS] * 2
