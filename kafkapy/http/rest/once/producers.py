@@ -56,8 +56,14 @@ class Producers:
             "producer_id": -1,
             "producer_epoch": -1,
         }
-        answer = await kafka.ask(ApiKey.INIT_PRODUCER_ID, body)
-        check(answer.error_code, "a producer id")
+
+        async def once() -> Any:
+            """A node that has no ids left is given some by the controller, in a moment."""
+            answer = await kafka.ask(ApiKey.INIT_PRODUCER_ID, body)
+            check(answer.error_code, "a producer id")
+            return answer
+
+        answer = await kafka.until_it_passes(once)
         return Lease(Producer(answer.producer_id, answer.producer_epoch))
 
     def give_back(self, lease: Lease) -> None:
