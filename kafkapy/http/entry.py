@@ -44,6 +44,8 @@ _ALLOWED_HEADERS: Final = "authorization, content-type, idempotency-key, if-matc
 _CORS_SECONDS: Final = "600"
 # Where the server puts whose certificate the client has shown (server.py).
 CERTIFIED: Final = "kafkapy.certified"
+# How much of its body a request has sent; a page that reads without end says 0 of what it has done.
+READ: Final = "kafkapy.read"
 
 
 class Entry:
@@ -147,13 +149,13 @@ class Entry:
 
     async def _in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_begun = False
-        count = 0
+        scope[READ] = 0
 
         async def receive_some() -> Message:
-            nonlocal count
             message = await receive()
-            count += len(message.get("body", b"")) if message["type"] == "http.request" else 0
-            if count > self._max_bytes:
+            if message["type"] == "http.request":
+                scope[READ] += len(message.get("body", b""))
+            if scope[READ] > self._max_bytes:
                 raise HTTPException(413, f"a body of more than {self._max_bytes} bytes")
             return message
 

@@ -24,6 +24,7 @@ ROOMS: Final = (
     "kafkapy.http.tracing",
     "kafkapy.http.registry.room",
     "kafkapy.http.rest.room",
+    "kafkapy.http.confluent.room",
     "kafkapy.http.api.room",
     "kafkapy.http.console.room",
 )

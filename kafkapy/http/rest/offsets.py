@@ -66,15 +66,7 @@ class Offsets:
     )
     async def committed(self, request: Request) -> Response:
         kafka, group = self._site.kafka(request), request.path_params["group"]
-        found = await groups.committed(kafka, group)
-        ends = await _ends(kafka, found)
-        rows = []
-        for where, offset in sorted(found.items()):
-            end = ends.get(where)
-            row: dict[str, Any] = {**where._asdict(), "offset": offset, "endOffset": end}
-            row["lag"] = None if end is None else max(end - offset, 0)
-            rows.append(row)
-        return JSONResponse({"group": group, "offsets": rows})
+        return JSONResponse({"group": group, "offsets": await with_lags(kafka, group)})
 
     @declared(
         "Commit offsets of a group",
@@ -108,6 +100,19 @@ class Offsets:
         await groups.commit(kafka, group, wanted, member_id=member_id, generation=epoch)
         told = [{**where._asdict(), "offset": offset} for where, offset in wanted.items()]
         return JSONResponse({"group": group, "offsets": told})
+
+
+async def with_lags(kafka: Kafka, group: str) -> list[dict[str, Any]]:
+    """What the group has committed; null where there is no end any more."""
+    found = await groups.committed(kafka, group)
+    ends = await _ends(kafka, found)
+    rows = []
+    for where, offset in sorted(found.items()):
+        end = ends.get(where)
+        row: dict[str, Any] = {**where._asdict(), "offset": offset, "endOffset": end}
+        row["lag"] = None if end is None else max(end - offset, 0)
+        rows.append(row)
+    return rows
 
 
 def _wanted(row: Any) -> tuple[TopicPartition, int]:

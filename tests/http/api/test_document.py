@@ -16,6 +16,7 @@ from tests.http.pages import site_of
 PATH = "/api/v1/openapi.json"
 OTHERS = {
     "kafkapy.http.console",  # for people
+    "kafkapy.http.confluent",  # Confluent's: docs/REST.md
     "kafkapy.http.registry",  # Confluent's, in a table of its own (docs/REGISTRY.md)
     "kafkapy.http.health",
     "kafkapy.http.metrics",

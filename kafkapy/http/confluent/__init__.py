@@ -1,0 +1,1 @@
+"""Paths of Confluent's REST proxy, for clients that were written for it; see README.md."""

@@ -1,0 +1,1 @@
+"""Version 3 of Confluent's REST API: records, clusters, topics, groups."""
