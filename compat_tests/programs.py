@@ -9,6 +9,7 @@ ordinary clients of each language.
 
 import fcntl
 import hashlib
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,8 @@ import pytest
 
 from compat_tests.behaviours import mark
 from compat_tests.installation import Bundle, Unavailable, cache, log4j_properties, require
+
+_GO = (".go", ".mod", ".sum")
 
 Tests = Mapping[str, tuple[str, ...]]
 
@@ -32,7 +35,9 @@ def go_program(folder: Path) -> list[str]:
     """The command of the Go program in `folder`, built if its sources changed."""
     if shutil.which("go") is None:
         raise Unavailable("no go on the PATH")
-    sources = sorted([*folder.glob("*.go"), folder / "go.mod", folder / "go.sum"])
+    sources = sorted(
+        file for module in _modules(folder) for file in module.iterdir() if file.suffix in _GO
+    )
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:12]
     program = cache() / "programs" / f"{folder.name}-{digest}"
     with _only_one_builds(folder.name):
@@ -98,6 +103,13 @@ def _run(command: list[str], folder: Path) -> None:
     )
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    """Its own, and those beside it that its go.mod takes from there."""
+    yield folder
+    for found in re.finditer(r"=> (\.\./\S+)", (folder / "go.mod").read_text()):
+        yield folder / found[1]
 
 
 @contextmanager

@@ -12,3 +12,7 @@ require (
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect
 )
+
+require kafkapy/compat/go_clients v0.0.0
+
+replace kafkapy/compat/go_clients => ../go_clients

@@ -3,46 +3,38 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"kafkapy/compat/go_clients"
 )
 
-const loginRecords = 20
-
-// Of a login; what is not needed is empty.
-type loginOrder struct {
-	Bootstrap, Topic, Mechanism, User, Password, Token, Authority, Certificate, Key string
-}
-
-func login(asked loginOrder) {
+func login(asked go_clients.Login) {
 	within, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
-	options := append(asked.options(), kgo.SeedBrokers(asked.Bootstrap),
+	given := append(loginOptions(asked), kgo.SeedBrokers(asked.Bootstrap),
 		kgo.ConsumeTopics(asked.Topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	client, err := kgo.NewClient(options...)
+	client, err := kgo.NewClient(given...)
 	must(err)
 	defer client.Close()
 	must(client.Ping(within))
-	for n := 0; n < loginRecords; n++ {
+	for n := 0; n < go_clients.LoginRecords; n++ {
 		record := &kgo.Record{Topic: asked.Topic, Value: []byte(fmt.Sprint(n))}
 		must(client.ProduceSync(within, record).FirstErr())
 	}
-	for got := 0; got < loginRecords; {
+	for got := 0; got < go_clients.LoginRecords; {
 		fetched := client.PollFetches(within)
 		must(fetched.Err())
 		got += fetched.NumRecords()
 	}
 }
 
-func (asked loginOrder) options() []kgo.Opt {
+func loginOptions(asked go_clients.Login) []kgo.Opt {
 	var options []kgo.Opt
 	switch asked.Mechanism {
 	case "PLAIN":
@@ -54,22 +46,8 @@ func (asked loginOrder) options() []kgo.Opt {
 	case "OAUTHBEARER":
 		options = append(options, kgo.SASL(oauth.Auth{Token: asked.Token}.AsMechanism()))
 	}
-	if asked.Authority != "" {
-		options = append(options, kgo.DialTLSConfig(asked.tls()))
+	if trusting := asked.TLS(); trusting != nil {
+		options = append(options, kgo.DialTLSConfig(trusting))
 	}
 	return options
-}
-
-func (asked loginOrder) tls() *tls.Config {
-	pem, err := os.ReadFile(asked.Authority)
-	must(err)
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(pem)
-	config := &tls.Config{RootCAs: trusted}
-	if asked.Certificate != "" {
-		own, err := tls.LoadX509KeyPair(asked.Certificate, asked.Key)
-		must(err)
-		config.Certificates = []tls.Certificate{own}
-	}
-	return config
 }

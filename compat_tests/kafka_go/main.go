@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+
+	"kafkapy/compat/go_clients"
 )
 
 var (
@@ -20,6 +22,8 @@ var (
 	ctx           context.Context
 	client        *kafka.Client
 )
+
+var fail, must, check = go_clients.Fail, go_clients.Must, go_clients.Check
 
 var tests = map[string]func(){
 	"codecs":      codecs,
@@ -45,23 +49,6 @@ func main() {
 	ctx, cancel = context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	test()
-}
-
-func fail(format string, args ...any) {
-	fmt.Printf(format+"\n", args...)
-	os.Exit(1)
-}
-
-func must(err error) {
-	if err != nil {
-		fail("%v", err)
-	}
-}
-
-func check(ok bool, format string, args ...any) {
-	if !ok {
-		fail(format, args...)
-	}
 }
 
 func create(partitions int, entries ...kafka.ConfigEntry) {

@@ -2,22 +2,14 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/xdg-go/scram"
+
+	"kafkapy/compat/go_clients"
 )
-
-const loginRecords = 20
-
-// Of a login; what is not needed is empty.
-type loginOrder struct {
-	Bootstrap, Topic, Mechanism, User, Password, Token, Authority, Certificate, Key string
-}
 
 // sarama has SCRAM done by somebody else.
 type conversation struct {
@@ -40,12 +32,12 @@ func (own bearer) Token() (*sarama.AccessToken, error) {
 	return &sarama.AccessToken{Token: string(own)}, nil
 }
 
-func login(asked loginOrder) {
-	config := asked.config()
+func login(asked go_clients.Login) {
+	config := loginConfig(asked)
 	addresses := []string{asked.Bootstrap}
 	producer, err := sarama.NewSyncProducer(addresses, config)
 	must(err)
-	for n := 0; n < loginRecords; n++ {
+	for n := 0; n < go_clients.LoginRecords; n++ {
 		message := &sarama.ProducerMessage{Topic: asked.Topic, Value: sarama.StringEncoder(fmt.Sprint(n))}
 		_, _, err := producer.SendMessage(message)
 		must(err)
@@ -55,7 +47,7 @@ func login(asked loginOrder) {
 	must(err)
 	partition, err := consumer.ConsumePartition(asked.Topic, 0, sarama.OffsetOldest)
 	must(err)
-	for got := 0; got < loginRecords; got++ {
+	for got := 0; got < go_clients.LoginRecords; got++ {
 		select {
 		case <-partition.Messages():
 		case <-time.After(15 * time.Second):
@@ -66,7 +58,7 @@ func login(asked loginOrder) {
 	must(consumer.Close())
 }
 
-func (asked loginOrder) config() *sarama.Config {
+func loginConfig(asked go_clients.Login) *sarama.Config {
 	config := sarama.NewConfig()
 	config.Version = sarama.V2_8_0_0
 	config.Producer.Return.Successes = true
@@ -89,23 +81,7 @@ func (asked loginOrder) config() *sarama.Config {
 	case "OAUTHBEARER":
 		config.Net.SASL.TokenProvider = bearer(asked.Token)
 	}
-	if asked.Authority != "" {
-		config.Net.TLS.Enable = true
-		config.Net.TLS.Config = asked.tls()
-	}
-	return config
-}
-
-func (asked loginOrder) tls() *tls.Config {
-	pem, err := os.ReadFile(asked.Authority)
-	must(err)
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(pem)
-	config := &tls.Config{RootCAs: trusted}
-	if asked.Certificate != "" {
-		own, err := tls.LoadX509KeyPair(asked.Certificate, asked.Key)
-		must(err)
-		config.Certificates = []tls.Certificate{own}
-	}
+	config.Net.TLS.Config = asked.TLS()
+	config.Net.TLS.Enable = config.Net.TLS.Config != nil
 	return config
 }

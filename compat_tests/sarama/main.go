@@ -4,7 +4,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,12 +13,16 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+
+	"kafkapy/compat/go_clients"
 )
 
 var (
 	broker, topic string
 	ctx           context.Context
 )
+
+var fail, must, check = go_clients.Fail, go_clients.Must, go_clients.Check
 
 var tests = map[string]func(){
 	"codecs":         codecs,
@@ -39,9 +42,7 @@ var tests = map[string]func(){
 
 func main() {
 	if os.Args[1] == "login" {
-		var asked loginOrder
-		must(json.Unmarshal([]byte(os.Args[2]), &asked))
-		login(asked)
+		login(go_clients.LoginOf(os.Args[2]))
 		return
 	}
 	test := tests[os.Args[2]]
@@ -53,23 +54,6 @@ func main() {
 	ctx, cancel = context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	test()
-}
-
-func fail(format string, args ...any) {
-	fmt.Printf(format+"\n", args...)
-	os.Exit(1)
-}
-
-func must(err error) {
-	if err != nil {
-		fail("%v", err)
-	}
-}
-
-func check(ok bool, format string, args ...any) {
-	if !ok {
-		fail(format, args...)
-	}
 }
 
 func config() *sarama.Config {
