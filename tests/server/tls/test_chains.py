@@ -1,118 +1,16 @@
 """Certificates of clients that are wrong in one way each: none of them lets anybody in."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from kafkapy.testing.certificates import Authority, Certificate
-from tests.server.tls.test_tls_connection import AUTHORITY, Client, connects
-
-_DAY = timedelta(days=1)
-
-
-def name(common_name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
-
-
-def issued(
-    issuer: Certificate,
-    *,
-    subject: str = "alice",
-    begins: timedelta = -_DAY,
-    ends: timedelta = _DAY,
-    usage: x509.ObjectIdentifier = ExtendedKeyUsageOID.CLIENT_AUTH,
-    is_authority: bool = False,
-    key: ec.EllipticCurvePrivateKey | None = None,
-    above: tuple[x509.Certificate, ...] = (),
-) -> Certificate:
-    key = ec.generate_private_key(ec.SECP256R1()) if key is None else key
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name(subject))
-        .issuer_name(issuer.certificate.subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now + begins)
-        .not_valid_after(now + ends)
-        .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
-        .sign(issuer.key, hashes.SHA256())
-    )
-    return Certificate(made, key, issuer.certificate, above)
-
-
-def root() -> Certificate:
-    return Certificate(AUTHORITY.certificate, AUTHORITY._key, AUTHORITY.certificate)
-
-
-def not_yet() -> Certificate:
-    return issued(root(), begins=_DAY, ends=2 * _DAY)
-
-
-def expired() -> Certificate:
-    return issued(root(), begins=-2 * _DAY, ends=-_DAY)
-
-
-def of_a_stranger() -> Certificate:
-    return Authority().issue("alice")
-
-
-def of_a_stranger_of_the_same_name() -> Certificate:
-    """Its authority calls itself as ours does; the key is another."""
-    return issued(Certificate(AUTHORITY.certificate, of_a_stranger().key, AUTHORITY.certificate))
-
-
-def by_itself() -> Certificate:
-    key = ec.generate_private_key(ec.SECP256R1())
-    itself = Certificate(AUTHORITY.issue("alice").certificate, key, AUTHORITY.certificate)
-    return issued(itself, key=key)
-
-
-def by_a_client() -> Certificate:
-    """Alice's certificate is good, and does not let her vouch for others."""
-    alice = AUTHORITY.issue("alice")
-    return issued(alice, subject="mallory", above=(alice.certificate,))
-
-
-def below_one_that_may_make_no_others() -> Certificate:
-    between = issued(root(), subject="between", is_authority=True)
-    return issued(between, above=(between.certificate,))
-
-
-def without_what_is_between() -> Certificate:
-    return issued(issued(root(), subject="between", is_authority=True))
-
-
-def for_servers() -> Certificate:
-    return issued(root(), usage=ExtendedKeyUsageOID.SERVER_AUTH)
-
-
-def for_mail() -> Certificate:
-    return issued(root(), usage=ExtendedKeyUsageOID.EMAIL_PROTECTION)
-
-
-WRONG = (
-    not_yet,
-    expired,
-    of_a_stranger,
-    of_a_stranger_of_the_same_name,
-    by_itself,
-    by_a_client,
-    below_one_that_may_make_no_others,
-    without_what_is_between,
-    for_servers,
-    for_mail,
-)
+from kafkapy.testing.certificates import Certificate
+from tests.server.tls.chains import WRONG_OF_CLIENTS, issued, root
+from tests.server.tls.test_tls_connection import Client, connects
 
 
 @pytest.mark.parametrize("client_auth", ["requested", "required"])
-@pytest.mark.parametrize("make", WRONG, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("make", WRONG_OF_CLIENTS, ids=lambda one: one.__name__)
 def test_a_chain_that_is_wrong_lets_nobody_in(
     make: Callable[[], Certificate], client_auth: str
 ) -> None:

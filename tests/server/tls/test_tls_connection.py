@@ -25,9 +25,9 @@ from kafkapy.server.tls.connection import TlsConnection
 from kafkapy.server.tls.session import TlsSession
 from kafkapy.testing.certificates import Authority, Certificate
 from tests.server.test_network import NEVER_SECONDS, PumpedReactor
+from tests.server.tls.chains import AUTHORITY
 from tests.server.tls.contexts import client_context, server_context
 
-AUTHORITY = Authority()
 SERVER = AUTHORITY.issue("server", hosts=("localhost",))
 ALICE = AUTHORITY.issue("alice")
 
