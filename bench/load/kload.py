@@ -6,6 +6,7 @@
 import functools
 import hashlib
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -130,7 +131,7 @@ def program(source: Path) -> str:
     program = cache() / "programs" / f"{source.stem}-{digest}"
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
-        built = program.with_suffix(".new")
+        built = program.with_suffix(f".{os.getpid()}")  # others may be building it, too
         command = ["cc", "-O2", "-o", str(built), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         if done.returncode != 0:

@@ -68,6 +68,7 @@ class Certificates(NamedTuple):
 class Secured(NamedTuple):
     bootstraps: dict[str, str]
     certificates: Certificates
+    authority: Authority
     provider: Provider
 
     def address(self, listener: str) -> str:
@@ -174,7 +175,7 @@ def secured_server(target: str, directory: Path) -> Iterator[Secured]:
     try:
         server.start()
         _add_users(addresses["PLAINTEXT"])
-        yield Secured(addresses, _for_clients(authority, directory), provider)
+        yield Secured(addresses, _for_clients(authority, directory), authority, provider)
     finally:
         server.stop()
         provider.close()
