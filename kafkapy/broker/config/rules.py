@@ -13,7 +13,7 @@ from kafkapy.broker.config.topic_config import check_topic
 from kafkapy.broker.config.values import to_text
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.rules import TopicSetting, Values
-from kafkapy.kraft.controller.topic_names import check_name
+from kafkapy.kraft.controller.topics.names import check_name
 
 _TABLES: dict[int, type[Section]] = {
     Resource.TOPIC: TopicKeys,

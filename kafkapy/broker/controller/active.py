@@ -13,17 +13,17 @@ from kafkapy.core.errors import Refused
 from kafkapy.core.seams import Callback
 
 if TYPE_CHECKING:
-    from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
-    from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply
-    from kafkapy.kraft.controller.isr import AlterPartition, AlterPartitionReply
-    from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
-    from kafkapy.kraft.controller.registration import (
+    from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat, HeartbeatReply
+    from kafkapy.kraft.controller.brokers.registration import (
         BrokerRegistered,
         ControllerRegistered,
         RegisterBroker,
         RegisterController,
     )
-    from kafkapy.kraft.controller.topics import CreateReply, CreateTopics
+    from kafkapy.kraft.controller.partitions.directories import AssignReplicas, AssignReply
+    from kafkapy.kraft.controller.partitions.isr import AlterPartition, AlterPartitionReply
+    from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
+    from kafkapy.kraft.controller.topics.changes import CreateReply, CreateTopics
 
 
 class ActiveController:

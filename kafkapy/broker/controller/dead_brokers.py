@@ -22,7 +22,7 @@ from kafkapy.core.addresses import Address
 from kafkapy.core.network import Channel, Down, Network, NoNetwork
 from kafkapy.core.seams import Clock, Timer
 from kafkapy.core.time import Instant, later
-from kafkapy.kraft.controller.brokers import BrokerDied
+from kafkapy.kraft.controller.brokers.liveness import BrokerDied
 from kafkapy.kraft.controller.controller import Controller
 from kafkapy.kraft.records.metadata import Endpoint
 

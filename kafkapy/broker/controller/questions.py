@@ -11,22 +11,26 @@ from uuid import UUID
 
 from kafkapy.broker.requests.request import Fields
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
-from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
-from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply, ReplicaDirectory
-from kafkapy.kraft.controller.isr import (
+from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat, HeartbeatReply
+from kafkapy.kraft.controller.brokers.registration import (
+    BrokerRegistered,
+    ControllerRegistered,
+    RegisterBroker,
+    RegisterController,
+)
+from kafkapy.kraft.controller.partitions.directories import (
+    AssignReplicas,
+    AssignReply,
+    ReplicaDirectory,
+)
+from kafkapy.kraft.controller.partitions.isr import (
     AlterPartition,
     AlterPartitionReply,
     NewIsr,
     PartitionAgreed,
 )
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
-from kafkapy.kraft.controller.registration import (
-    BrokerRegistered,
-    ControllerRegistered,
-    RegisterBroker,
-    RegisterController,
-)
-from kafkapy.kraft.controller.topics import CreateReply, CreateTopics, TopicCreated
+from kafkapy.kraft.controller.topics.changes import CreateReply, CreateTopics, TopicCreated
 from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.protocol.api_keys import ApiKey
 

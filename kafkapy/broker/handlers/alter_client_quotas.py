@@ -7,7 +7,7 @@ from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.security.authorizer.asking import allows_on_cluster
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import Operation
-from kafkapy.kraft.controller.client_quotas import (
+from kafkapy.kraft.controller.access.client_quotas import (
     AlterClientQuotas,
     Entity,
     QuotaChange,

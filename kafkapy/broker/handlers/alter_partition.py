@@ -6,7 +6,7 @@ from kafkapy.broker.controller.ask import ask, code
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import Refused
-from kafkapy.kraft.controller.isr import (
+from kafkapy.kraft.controller.partitions.isr import (
     ANY_EPOCH,
     AlterPartition,
     AlterPartitionReply,

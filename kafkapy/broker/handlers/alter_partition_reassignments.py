@@ -6,7 +6,11 @@ from kafkapy.broker.controller.ask import ask, verdict, whole
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
 from kafkapy.core.ids import TopicPartition
-from kafkapy.kraft.controller.reassignments import AlterReassignments, AlterReply, Reassignment
+from kafkapy.kraft.controller.partitions.reassignments import (
+    AlterReassignments,
+    AlterReply,
+    Reassignment,
+)
 
 if TYPE_CHECKING:
     from kio.schema.alter_partition_reassignments.v1.request import (

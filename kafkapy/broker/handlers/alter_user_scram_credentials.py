@@ -8,7 +8,7 @@ from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.security.authorizer.asking import allows_on_cluster
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import Operation
-from kafkapy.kraft.controller.scram import AlterScram, ScramDeletion, ScramUpsertion
+from kafkapy.kraft.controller.access.scram import AlterScram, ScramDeletion, ScramUpsertion
 
 if TYPE_CHECKING:
     from typing import Protocol

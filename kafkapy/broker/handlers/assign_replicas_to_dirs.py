@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.controller.ask import ask, code
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.controller.directories import AssignReplicas, AssignReply, ReplicaDirectory
+from kafkapy.kraft.controller.partitions.directories import (
+    AssignReplicas,
+    AssignReply,
+    ReplicaDirectory,
+)
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from kafkapy.broker.controller.ask import ask, code
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
 from kafkapy.core.errors import Refused
-from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
+from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.controller.ask import ask, code
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
-from kafkapy.kraft.controller.registration import BrokerRegistered, RegisterBroker
+from kafkapy.kraft.controller.brokers.registration import BrokerRegistered, RegisterBroker
 from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.kraft.uuids import ZERO_UUID
 

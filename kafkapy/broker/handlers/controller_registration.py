@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import ask, verdict, whole
 from kafkapy.broker.requests.request import Answer, Call
-from kafkapy.kraft.controller.registration import RegisterController
+from kafkapy.kraft.controller.brokers.registration import RegisterController
 from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.kraft.uuids import ZERO_UUID
 

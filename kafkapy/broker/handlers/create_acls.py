@@ -8,7 +8,7 @@ from kafkapy.broker.security.authorizer.asking import allows_on_cluster
 from kafkapy.broker.security.authorizer.translations import acl_from
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import CLUSTER_NAME, Acl, Operation, ResourceType
-from kafkapy.kraft.controller.acls import AclsCreated, CreateAcls
+from kafkapy.kraft.controller.access.acls import AclsCreated, CreateAcls
 
 if TYPE_CHECKING:
     from typing import Protocol

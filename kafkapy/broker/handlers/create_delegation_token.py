@@ -9,7 +9,7 @@ from kafkapy.broker.security.authorizer.asking import allows
 from kafkapy.broker.security.delegation_tokens import may_ask_about_tokens
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.acls import Operation, ResourceType
-from kafkapy.kraft.controller.delegation_tokens import CreateToken, TokenMade
+from kafkapy.kraft.controller.access.delegation_tokens import CreateToken, TokenMade
 from kafkapy.kraft.delegation_tokens import USER_TYPE
 
 if TYPE_CHECKING:

@@ -9,7 +9,11 @@ from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.security.authorizer.asking import allows
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import Operation, ResourceType
-from kafkapy.kraft.controller.topics import CreatePartitions, MorePartitions, PartitionsReply
+from kafkapy.kraft.controller.topics.changes import (
+    CreatePartitions,
+    MorePartitions,
+    PartitionsReply,
+)
 
 if TYPE_CHECKING:
     from typing import Protocol

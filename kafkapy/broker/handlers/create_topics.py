@@ -17,7 +17,12 @@ from kafkapy.broker.security.authorizer.asking import allows, would_allow
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import later
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
-from kafkapy.kraft.controller.topics import CreateReply, CreateTopics, NewTopic, TopicCreated
+from kafkapy.kraft.controller.topics.changes import (
+    CreateReply,
+    CreateTopics,
+    NewTopic,
+    TopicCreated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,7 @@ from kafkapy.broker.security.authorizer.asking import allows_on_cluster
 from kafkapy.broker.security.authorizer.translations import filter_from
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import Acl, Operation, check_filter
-from kafkapy.kraft.controller.acls import AclsDeleted, DeleteAcls
+from kafkapy.kraft.controller.access.acls import AclsDeleted, DeleteAcls
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -11,7 +11,7 @@ from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import allows, would_allow
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
-from kafkapy.kraft.controller.topics import DeleteReply, DeleteTopics
+from kafkapy.kraft.controller.topics.changes import DeleteReply, DeleteTopics
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.controller.client_quotas import CLIENT_ID, IP, USER, Entity
+from kafkapy.kraft.controller.access.client_quotas import CLIENT_ID, IP, USER, Entity
 
 if TYPE_CHECKING:
     from kio.schema.describe_client_quotas.v1.request import (

@@ -19,7 +19,7 @@ from kafkapy.broker.requests.translations import optional
 from kafkapy.broker.security.authorizer.asking import require_for_configs
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import Operation
-from kafkapy.kraft.controller.topic_names import check_name
+from kafkapy.kraft.controller.topics.names import check_name
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -10,7 +10,7 @@ from kafkapy.broker.security.authorizer.asking import allows_on_cluster
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.acls import Operation
-from kafkapy.kraft.controller.elections import ElectLeaders, ElectReply
+from kafkapy.kraft.controller.partitions.elections import ElectLeaders, ElectReply
 
 if TYPE_CHECKING:
     from typing import Protocol

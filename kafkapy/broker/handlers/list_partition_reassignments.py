@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.controller.ask import ask, whole
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.core.ids import TopicPartition
-from kafkapy.kraft.controller.reassignments import ListReassignments, ListReply
+from kafkapy.kraft.controller.partitions.reassignments import ListReassignments, ListReply
 
 if TYPE_CHECKING:
     from kio.schema.list_partition_reassignments.v0.request import ListPartitionReassignmentsRequest

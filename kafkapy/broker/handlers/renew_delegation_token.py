@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.broker.requests.translations import millis
 from kafkapy.broker.security.token_changes import change
-from kafkapy.kraft.controller.delegation_tokens import RenewToken
+from kafkapy.kraft.controller.access.delegation_tokens import RenewToken
 
 if TYPE_CHECKING:
     from kio.schema.renew_delegation_token.v2.request import RenewDelegationTokenRequest

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import ask, verdict, whole
 from kafkapy.broker.requests.request import Answer, Call
-from kafkapy.kraft.controller.brokers import UnregisterBroker
+from kafkapy.kraft.controller.brokers.liveness import UnregisterBroker
 
 if TYPE_CHECKING:
     from kio.schema.unregister_broker.v0.request import UnregisterBrokerRequest

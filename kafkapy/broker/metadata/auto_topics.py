@@ -17,7 +17,7 @@ from kafkapy.broker.metadata.internal_topics import (
 )
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Journal
-from kafkapy.kraft.controller.topics import CreateTopics, NewTopic
+from kafkapy.kraft.controller.topics.changes import CreateTopics, NewTopic
 
 
 class AutoTopics:

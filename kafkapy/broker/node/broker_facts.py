@@ -5,11 +5,11 @@ from typing import Final
 from uuid import UUID
 
 from kafkapy.broker.node.base import NodeBase
-from kafkapy.kraft.controller.brokers import BrokerHeartbeat
-from kafkapy.kraft.controller.directories import AssignReplicas, ReplicaDirectory
-from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
+from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat
+from kafkapy.kraft.controller.brokers.registration import RegisterBroker
+from kafkapy.kraft.controller.partitions.directories import AssignReplicas, ReplicaDirectory
+from kafkapy.kraft.controller.partitions.isr import AlterPartition, NewIsr
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds
-from kafkapy.kraft.controller.registration import RegisterBroker
 from kafkapy.kraft.features import SUPPORTED_FEATURES
 from kafkapy.kraft.records.metadata import FeatureRange
 

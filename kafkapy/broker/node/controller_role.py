@@ -24,13 +24,13 @@ from kafkapy.broker.node.settings import controller_settings
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Callback, Timer
 from kafkapy.core.time import later
+from kafkapy.kraft.controller.brokers.registration import RegisterController
 from kafkapy.kraft.controller.controller import Controller
-from kafkapy.kraft.controller.registration import RegisterController
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.records.metadata import MetadataRecord
 
 if TYPE_CHECKING:
-    from kafkapy.kraft.controller.registration import ControllerRegistered
+    from kafkapy.kraft.controller.brokers.registration import ControllerRegistered
 
 _RETRY_MS: Final = 50
 

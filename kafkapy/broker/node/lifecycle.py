@@ -22,8 +22,8 @@ from kafkapy.core.seams import Callback, Clock, Journal, Timer
 from kafkapy.core.time import Instant, later
 
 if TYPE_CHECKING:
-    from kafkapy.kraft.controller.brokers import HeartbeatReply
-    from kafkapy.kraft.controller.registration import BrokerRegistered
+    from kafkapy.kraft.controller.brokers.liveness import HeartbeatReply
+    from kafkapy.kraft.controller.brokers.registration import BrokerRegistered
 
 _RETRY_MS = 50
 # A controlled shutdown asks again this soon, then half as often each time: the controller

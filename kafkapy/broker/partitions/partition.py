@@ -23,7 +23,7 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Bytes, Callback, Clock
 from kafkapy.core.time import Instant
-from kafkapy.kraft.controller.isr import PartitionAgreed
+from kafkapy.kraft.controller.partitions.isr import PartitionAgreed
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.config import FOREVER_MS

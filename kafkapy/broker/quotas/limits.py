@@ -16,7 +16,7 @@ Each kind of quota is looked for by itself. KIP-55.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from kafkapy.kraft.controller.client_quotas import CLIENT_ID, IP, USER, Entity
+from kafkapy.kraft.controller.access.client_quotas import CLIENT_ID, IP, USER, Entity
 
 PRODUCED: Final = "producer_byte_rate"
 CONSUMED: Final = "consumer_byte_rate"

@@ -16,10 +16,10 @@ from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Clock
 from kafkapy.core.time import later
-from kafkapy.kraft.controller.directories import AssignReplicas, ReplicaDirectory
+from kafkapy.kraft.controller.partitions.directories import AssignReplicas, ReplicaDirectory
 
 if TYPE_CHECKING:
-    from kafkapy.kraft.controller.directories import AssignReply
+    from kafkapy.kraft.controller.partitions.directories import AssignReply
 
 # As many as Kafka's own brokers put into one request.
 MOST_AT_ONCE: Final = 2000

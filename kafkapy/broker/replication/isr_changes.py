@@ -15,11 +15,11 @@ from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Clock
 from kafkapy.core.time import later
-from kafkapy.kraft.controller.isr import AlterPartition, NewIsr, PartitionAgreed
+from kafkapy.kraft.controller.partitions.isr import AlterPartition, NewIsr, PartitionAgreed
 from kafkapy.kraft.image.topics import PartitionState
 
 if TYPE_CHECKING:
-    from kafkapy.kraft.controller.isr import AlterPartitionReply
+    from kafkapy.kraft.controller.partitions.isr import AlterPartitionReply
 
 Answered = Callable[["PartitionState | PartitionAgreed | Refused"], None]
 _RETRY_MS: Final = 50

@@ -23,7 +23,7 @@ from kafkapy.core.ids import NO_NODE
 from kafkapy.core.jobs import Job, Steps
 from kafkapy.core.seams import Clock, Journal, Timer
 from kafkapy.core.time import later
-from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
+from kafkapy.kraft.controller.partitions.isr import AlterPartition, NewIsr
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
 
 if TYPE_CHECKING:

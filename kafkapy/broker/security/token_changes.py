@@ -6,7 +6,7 @@ from kafkapy.broker.controller.ask import ask
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.security.delegation_tokens import may_ask_about_tokens
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.controller.delegation_tokens import ExpireToken, RenewToken
+from kafkapy.kraft.controller.access.delegation_tokens import ExpireToken, RenewToken
 
 if TYPE_CHECKING:
     from typing import Protocol

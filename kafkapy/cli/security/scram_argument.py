@@ -10,7 +10,7 @@ from base64 import b64decode
 from typing import Final
 
 from kafkapy.cli.main import Failed
-from kafkapy.kraft.controller.scram import credential_record
+from kafkapy.kraft.controller.access.scram import credential_record
 from kafkapy.kraft.records.metadata import UserScramCredentialRecord
 from kafkapy.protocol import scram
 

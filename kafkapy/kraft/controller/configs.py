@@ -19,7 +19,7 @@ from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.features import MIN_INSYNC_REPLICAS
 from kafkapy.kraft.controller.state import ControllerState
-from kafkapy.kraft.controller.views import check_altered
+from kafkapy.kraft.controller.topics.views import check_altered
 from kafkapy.kraft.features import CORDONED_LOG_DIRS
 from kafkapy.kraft.image.delta import ConfigResource
 from kafkapy.kraft.image.image import BROKER_RESOURCE, TOPIC_RESOURCE

@@ -17,7 +17,7 @@ from kafkapy.core.seams import Clock, Rng
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact, KRaftVersionRaised
 from kafkapy.kraft.controller.machine import ControllerMachine, Event
-from kafkapy.kraft.controller.parts import parts_of, submit_parts
+from kafkapy.kraft.controller.partitions.parts import parts_of, submit_parts
 from kafkapy.kraft.controller.rules import ConfigRules
 from kafkapy.kraft.controller.state import ControllerSettings, ControllerState
 from kafkapy.kraft.image.image import MetadataImage

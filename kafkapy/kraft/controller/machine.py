@@ -13,22 +13,17 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from kafkapy.core.step import Loaded, Step, TimerFired
 from kafkapy.core.time import Instant, later
-from kafkapy.kraft.controller.acls import AclEvent, AclMachine
-from kafkapy.kraft.controller.brokers import BrokerEvent, BrokerMachine, session_key
-from kafkapy.kraft.controller.client_quotas import AlterClientQuotas, ClientQuotaMachine
-from kafkapy.kraft.controller.configs import ConfigEvent, ConfigMachine
-from kafkapy.kraft.controller.delegation_tokens import (
+from kafkapy.kraft.controller.access.acls import AclEvent, AclMachine
+from kafkapy.kraft.controller.access.client_quotas import AlterClientQuotas, ClientQuotaMachine
+from kafkapy.kraft.controller.access.delegation_tokens import (
     DelegationTokenMachine,
     SweepTokens,
     TokenEvent,
 )
-from kafkapy.kraft.controller.directories import AssignReplicas, DirectoryMachine
-from kafkapy.kraft.controller.elections import (
-    BalanceLeaders,
-    ElectionEvent,
-    ElectionMachine,
-    ElectUncleanly,
-)
+from kafkapy.kraft.controller.access.scram import AlterScram, ScramMachine
+from kafkapy.kraft.controller.brokers.liveness import BrokerEvent, BrokerMachine, session_key
+from kafkapy.kraft.controller.brokers.registration import RegistrationEvent, RegistrationMachine
+from kafkapy.kraft.controller.configs import ConfigEvent, ConfigMachine
 from kafkapy.kraft.controller.facts import (
     BrokerHeard,
     BrokerSilent,
@@ -41,16 +36,21 @@ from kafkapy.kraft.controller.facts import (
     SweptOn,
 )
 from kafkapy.kraft.controller.features import FeatureMachine, UpdateFeatures
-from kafkapy.kraft.controller.isr import AlterPartition, IsrMachine
-from kafkapy.kraft.controller.leadership import without_leader
-from kafkapy.kraft.controller.partition_change import Election
+from kafkapy.kraft.controller.partitions.directories import AssignReplicas, DirectoryMachine
+from kafkapy.kraft.controller.partitions.elections import (
+    BalanceLeaders,
+    ElectionEvent,
+    ElectionMachine,
+    ElectUncleanly,
+)
+from kafkapy.kraft.controller.partitions.isr import AlterPartition, IsrMachine
+from kafkapy.kraft.controller.partitions.leadership import without_leader
+from kafkapy.kraft.controller.partitions.partition_change import Election
+from kafkapy.kraft.controller.partitions.reassignments import ReassignmentEvent, ReassignmentMachine
+from kafkapy.kraft.controller.partitions.sweeps import InSlices, Sweeps, election_step, is_sweep_key
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdMachine
-from kafkapy.kraft.controller.reassignments import ReassignmentEvent, ReassignmentMachine
-from kafkapy.kraft.controller.registration import RegistrationEvent, RegistrationMachine
-from kafkapy.kraft.controller.scram import AlterScram, ScramMachine
 from kafkapy.kraft.controller.state import ControllerState
-from kafkapy.kraft.controller.sweeps import InSlices, Sweeps, election_step, is_sweep_key
-from kafkapy.kraft.controller.topics import TopicEvent, TopicMachine
+from kafkapy.kraft.controller.topics.changes import TopicEvent, TopicMachine
 from kafkapy.kraft.records.metadata import MetadataRecord, NoOpRecord, RegisterBrokerRecord
 from kafkapy.kraft.storage.bootstrap import activation_records
 

@@ -23,7 +23,7 @@ from kafkapy.kraft.image.topics import PartitionState, TopicState
 from kafkapy.kraft.uuids import LOST, MIGRATING, UNASSIGNED
 
 if TYPE_CHECKING:
-    from kafkapy.kraft.controller.partition_change import Election
+    from kafkapy.kraft.controller.partitions.partition_change import Election
 
 # An operation on this many partitions or records is refused as a whole.
 MAX_RECORDS_PER_OPERATION: Final = 10_000

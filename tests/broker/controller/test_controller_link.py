@@ -7,12 +7,12 @@ import pytest
 
 from kafkapy.broker.controller.questions import QUESTIONS
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.controller.brokers import BrokerHeartbeat
-from kafkapy.kraft.controller.directories import AssignReplicas, ReplicaDirectory
-from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
+from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat
+from kafkapy.kraft.controller.brokers.registration import RegisterController
+from kafkapy.kraft.controller.partitions.directories import AssignReplicas, ReplicaDirectory
+from kafkapy.kraft.controller.partitions.isr import AlterPartition, NewIsr
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds
-from kafkapy.kraft.controller.registration import RegisterController
-from kafkapy.kraft.controller.topics import CreateTopics, NewTopic, TopicCreated
+from kafkapy.kraft.controller.topics.changes import CreateTopics, NewTopic, TopicCreated
 from kafkapy.protocol.api_keys import ApiKey
 from tests.broker.controller.links import KITS, LinkKit, forwarded
 from tests.kraft.controller.fakes import FEATURES, directory_of

@@ -2,7 +2,7 @@
 
 from kafkapy.broker.handlers import list_partition_reassignments
 from kafkapy.core.ids import TopicPartition
-from kafkapy.kraft.controller.reassignments import AlterReassignments, Reassignment
+from kafkapy.kraft.controller.partitions.reassignments import AlterReassignments, Reassignment
 from tests.broker.handlers.admin_node import AdminNode
 
 KEY = 46

@@ -5,7 +5,7 @@ from typing import Any
 from kafkapy.broker.handlers import alter_user_scram_credentials as alter
 from kafkapy.broker.handlers import describe_user_scram_credentials as describe
 from kafkapy.core.errors import ErrorCode
-from kafkapy.kraft.controller.scram import AlterScram, ScramUpsertion
+from kafkapy.kraft.controller.access.scram import AlterScram, ScramUpsertion
 from kafkapy.protocol import scram
 from kafkapy.protocol.api_keys import ApiKey
 from tests.broker.handlers.admin_node import AdminNode

@@ -8,8 +8,8 @@ from uuid import UUID
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import BrokerState, Lifecycle
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
-from kafkapy.kraft.controller.registration import BrokerRegistered, RegisterBroker
+from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat, HeartbeatReply
+from kafkapy.kraft.controller.brokers.registration import BrokerRegistered, RegisterBroker
 from kafkapy.testing.shell import Heard
 from tests.coordinator.fakes import FakeClock
 

@@ -6,7 +6,7 @@ from kafkapy.broker.quotas.door import Door, overrides_of
 from kafkapy.broker.quotas.limits import Limits
 from kafkapy.sim.world.clock import SimClock
 from tests.broker.config.kafka import minimal
-from tests.kraft.controller.test_client_quotas import entity
+from tests.kraft.controller.access.test_client_quotas import entity
 
 HERE, THERE = "10.0.0.1", "10.0.0.2"
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kafkapy.broker.quotas.limits import CONSUMED, PRODUCED, Limit, Limits
-from tests.kraft.controller.test_client_quotas import entity
+from tests.kraft.controller.access.test_client_quotas import entity
 
 # From the least to the most that is said of a client, and who shares it.
 STEPS: tuple[tuple[dict[str, str | None], tuple[str, str]], ...] = (

@@ -8,7 +8,7 @@ import pytest
 
 from kafkapy.broker.replication.assignments import MOST_AT_ONCE, RETRY_MS, DirectoryAssignments
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.controller.directories import AssignReplicas
+from kafkapy.kraft.controller.partitions.directories import AssignReplicas
 from kafkapy.sim.world.clock import SimClock
 
 TOPIC, HERE, THERE = UUID(int=500), UUID(int=1000), UUID(int=2000)

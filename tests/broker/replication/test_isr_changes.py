@@ -8,7 +8,7 @@ import pytest
 
 from kafkapy.broker.replication.isr_changes import IsrChanges
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.controller.isr import AlterPartition, NewIsr, PartitionAgreed
+from kafkapy.kraft.controller.partitions.isr import AlterPartition, NewIsr, PartitionAgreed
 from kafkapy.sim.world.clock import SimClock
 
 TOPIC = UUID(int=5)

@@ -9,7 +9,7 @@ from kafkapy.broker.requests.request import Later, Peer
 from kafkapy.broker.security.mechanisms import ServerMechanisms
 from kafkapy.broker.security.sasl_gate import SaslGate
 from kafkapy.core.seams import Rng
-from kafkapy.kraft.controller.scram import credential_record
+from kafkapy.kraft.controller.access.scram import credential_record
 from kafkapy.protocol import scram
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import read_response_head, request_head

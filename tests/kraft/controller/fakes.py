@@ -7,13 +7,18 @@ from typing import Any
 from uuid import UUID
 
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.controller.brokers import BrokerHeartbeat, HeartbeatReply
+from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat, HeartbeatReply
+from kafkapy.kraft.controller.brokers.registration import RegisterBroker
 from kafkapy.kraft.controller.controller import Controller
 from kafkapy.kraft.controller.machine import KRAFT_VERSION_RECORDS, Event
-from kafkapy.kraft.controller.registration import RegisterBroker
 from kafkapy.kraft.controller.rules import ConfigRules, TopicSetting, Values
 from kafkapy.kraft.controller.state import ControllerSettings
-from kafkapy.kraft.controller.topics import CreateTopics, DeleteTopics, NewTopic, TopicCreated
+from kafkapy.kraft.controller.topics.changes import (
+    CreateTopics,
+    DeleteTopics,
+    NewTopic,
+    TopicCreated,
+)
 from kafkapy.kraft.features import SUPPORTED_FEATURES
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import PartitionState

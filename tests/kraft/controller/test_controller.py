@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.controller.topics import CreateTopics, NewTopic, TopicCreated
+from kafkapy.kraft.controller.topics.changes import CreateTopics, NewTopic, TopicCreated
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.records.metadata import (
     AbortTransactionRecord,

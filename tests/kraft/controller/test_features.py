@@ -7,13 +7,13 @@ from uuid import UUID
 import pytest
 
 from kafkapy.core.errors import ErrorCode
+from kafkapy.kraft.controller.brokers.registration import RegisterController
 from kafkapy.kraft.controller.features import (
     FeaturesUpdated,
     FeatureUpdate,
     UpdateFeatures,
     UpgradeType,
 )
-from kafkapy.kraft.controller.registration import RegisterController
 from kafkapy.kraft.records.metadata import (
     ConfigRecord,
     FeatureLevelRecord,

@@ -14,13 +14,17 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kafkapy.core.errors import Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.kraft.controller import sweeps
 from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, Operation
-from kafkapy.kraft.controller.elections import BalanceLeaders, ElectLeaders, ElectUncleanly
-from kafkapy.kraft.controller.isr import AlterPartition, NewIsr
 from kafkapy.kraft.controller.machine import Event
-from kafkapy.kraft.controller.reassignments import AlterReassignments, Reassignment
-from kafkapy.kraft.controller.topics import (
+from kafkapy.kraft.controller.partitions import sweeps
+from kafkapy.kraft.controller.partitions.elections import (
+    BalanceLeaders,
+    ElectLeaders,
+    ElectUncleanly,
+)
+from kafkapy.kraft.controller.partitions.isr import AlterPartition, NewIsr
+from kafkapy.kraft.controller.partitions.reassignments import AlterReassignments, Reassignment
+from kafkapy.kraft.controller.topics.changes import (
     CreatePartitions,
     CreateTopics,
     DeleteTopics,

@@ -18,7 +18,7 @@ from kafkapy.broker.transactions.marker_writer import MarkerWriter
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.turn import Turn
 from kafkapy.kraft import metadata_quorum
-from kafkapy.kraft.controller.partition_change import PartitionChange
+from kafkapy.kraft.controller.partitions.partition_change import PartitionChange
 from kafkapy.kraft.image.as_records import records_of
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log import snapshotting

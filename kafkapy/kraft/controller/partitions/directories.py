@@ -1,0 +1,78 @@
+"""AssignReplicasToDirs: a broker says in which directory it keeps its replicas (KIP-858).
+
+A replica in a directory that is offline cannot lead nor be in sync.
+"""
+
+from uuid import UUID
+
+from kafkapy.core.data import dataclass
+from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.step import Step
+from kafkapy.core.time import Instant
+from kafkapy.kraft.controller.facts import Fact
+from kafkapy.kraft.controller.partitions.leadership import change
+from kafkapy.kraft.controller.partitions.partition_change import without
+from kafkapy.kraft.controller.state import ControllerState, Located
+from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaDirectory:
+    directory: UUID
+    topic_id: UUID
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssignReplicas:
+    broker_id: int
+    broker_epoch: int
+    replicas: tuple[ReplicaDirectory, ...]
+
+
+# In the order of the request.
+AssignReply = tuple[Refused | None, ...]
+
+
+class DirectoryMachine:
+    def __init__(self, state: ControllerState) -> None:
+        self._state = state
+
+    def decide(self, event: AssignReplicas, now: Instant) -> Step[Fact, AssignReply]:
+        if self._state.image.metadata_version < DIRECTORY_ASSIGNMENT:
+            raise Refused(
+                ErrorCode.UNSUPPORTED_VERSION, "Directory assignment is not supported yet."
+            )
+        broker = self._state.broker(event.broker_id, event.broker_epoch)
+        records: list[Fact] = []
+        reply: list[Refused | None] = []
+        for replica in event.replicas:
+            try:
+                records += self._assign(broker.id, replica)
+                reply.append(None)
+            except Refused as refused:
+                reply.append(refused)
+        return Step(records=tuple(records), reply=tuple(reply))
+
+    def _assign(self, broker_id: int, replica: ReplicaDirectory) -> list[Fact]:
+        topic = self._state.image.topics_by_id.get(replica.topic_id)
+        if topic is None:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+        state = topic.partitions.get(replica.index)
+        if state is None:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if broker_id not in state.replicas:
+            raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        at = Located(topic, replica.index, state)
+        directories = {broker_id: replica.directory}
+        if self._state.is_online(broker_id, replica.directory):
+            record = change(self._state, at, directories=directories)
+        else:
+            record = change(
+                self._state,
+                at,
+                lambda other: other != broker_id and self._state.is_active(other),
+                directories=directories,
+                isr=without(state.isr, (broker_id,)),
+            )
+        return [] if record is None else [record]

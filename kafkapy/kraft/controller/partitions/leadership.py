@@ -1,0 +1,146 @@
+"""Changes of many partitions at once: a broker goes, comes back, or loses a directory."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypedDict, Unpack
+from uuid import UUID
+
+from kafkapy.core.ids import NO_NODE
+from kafkapy.kraft.controller.partitions.partition_change import Election, PartitionChange, without
+from kafkapy.kraft.controller.state import ControllerState, Located
+from kafkapy.kraft.image.topics import TopicState
+from kafkapy.kraft.records.metadata import PartitionChangeRecord
+
+
+class PartitionWishes(TypedDict, total=False):
+    """Fields of PartitionChange."""
+
+    election: Election
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    removing: tuple[int, ...]
+    adding: tuple[int, ...]
+    recovery: int
+    unclean_shutdown: tuple[int, ...]
+    directories: Mapping[int, UUID]
+
+
+class TopicRules(NamedTuple):
+    """What of a topic's settings its partitions' changes turn on."""
+
+    min_isr: int
+    election: Election
+
+
+def rules_of(state: ControllerState, topic: TopicState) -> TopicRules:
+    """Where the topic allows it, an election that nobody asked for may be unclean."""
+    is_unclean = state.allows_unclean_election(topic.name)
+    return TopicRules(
+        state.min_insync_replicas(topic), Election.UNCLEAN if is_unclean else Election.ONLINE
+    )
+
+
+def change(
+    state: ControllerState,
+    at: Located,
+    is_alive: Callable[[int], bool] | None = None,
+    rules: TopicRules | None = None,
+    **wanted: Unpack[PartitionWishes],
+) -> PartitionChangeRecord | None:
+    """The record that does what is wanted, None if nothing is to be done."""
+    alive = state.is_active if is_alive is None else is_alive
+    rules = rules_of(state, at.topic) if rules is None else rules
+    wanted.setdefault("election", rules.election)
+
+    def is_acceptable(broker: int) -> bool:
+        return alive(broker) and state.is_online(broker, at.state.directory(broker))
+
+    return PartitionChange(
+        state=at.state,
+        topic_id=at.topic.id,
+        index=at.index,
+        is_acceptable=is_acceptable,
+        min_isr=rules.min_isr,
+        metadata_version=state.image.metadata_version,
+        elr_enabled=state.elr_enabled,
+        default_directory=state.default_directory,
+        **wanted,
+    ).record()
+
+
+def updates(
+    state: ControllerState,
+    partitions: Iterable[Located],
+    *,
+    removed: int = NO_NODE,
+    added: int = NO_NODE,
+    unclean: int = NO_NODE,
+) -> list[PartitionChangeRecord]:
+    """What becomes of `partitions` when a broker leaves or comes.
+
+    removed  leaves the ISR and leads nothing
+    added    counts as alive although the image does not say so yet
+    unclean  came back without having shut down: leaves ISR and ELR
+    """
+
+    def is_alive(broker: int) -> bool:
+        return broker not in (removed, unclean) and (broker == added or state.is_active(broker))
+
+    records = []
+    rules: dict[UUID, TopicRules] = {}
+    for at in partitions:
+        if at.topic.id not in rules:
+            rules[at.topic.id] = rules_of(state, at.topic)
+        record = change(
+            state,
+            at,
+            is_alive,
+            rules[at.topic.id],
+            isr=without(at.state.isr, (removed, unclean)),
+            unclean_shutdown=() if unclean == NO_NODE else (unclean,),
+        )
+        if record is not None:
+            records.append(record)
+    return records
+
+
+def to_leave(found: Iterable[Located], broker: int) -> list[Located]:
+    """Where something changes when the broker goes: it leads, or others are in sync too."""
+    return [at for at in found if at.state.leader == broker or at.state.isr != (broker,)]
+
+
+# All partitions are looked at: a call for each would cost more than looking.
+
+
+def in_isr(state: ControllerState, broker: int) -> list[Located]:
+    return [
+        Located(topic, index, one)
+        for topic in state.image.topics_by_id.values()
+        for index, one in topic.partitions.items()
+        if broker in one.isr
+    ]
+
+
+def in_elr(state: ControllerState, broker: int) -> list[Located]:
+    return [
+        Located(topic, index, one)
+        for topic in state.image.topics_by_id.values()
+        for index, one in topic.partitions.items()
+        if broker in one.elr
+    ]
+
+
+def without_leader(state: ControllerState) -> list[Located]:
+    return [
+        Located(topic, index, one)
+        for topic in state.image.topics_by_id.values()
+        for index, one in topic.partitions.items()
+        if one.leader == NO_NODE
+    ]
+
+
+def leads_any(state: ControllerState, broker: int) -> bool:
+    return any(
+        one.leader == broker
+        for topic in state.image.topics_by_id.values()
+        for one in topic.partitions.values()
+    )
