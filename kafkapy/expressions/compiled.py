@@ -6,7 +6,7 @@ closure with a loop, so that the stack is as deep as the brackets are and no dee
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import Final
 
 from kafkapy.expressions import values
 from kafkapy.expressions.fields import Fields
@@ -19,6 +19,10 @@ from kafkapy.protocol.records import Record
 
 Closure = Callable[[Fields], Value]
 _Operator = Callable[[Value, Value], Value]
+
+#: Walking a record and asking about a member of its JSON: 3 us for 100 bytes.
+LEAST_COST_US: Final = 4
+_WORK_A_US: Final = 60
 
 _COMPARISONS: Final[dict[str, _Operator]] = {
     "=": values.are_equal,
@@ -44,27 +48,31 @@ _ROOTS: Final[dict[str, Closure]] = {
     "partition": lambda fields: fields.partition,
     "topic": lambda fields: fields.topic,
 }
+# What takes long to compare.
+_MANY: Final = (list, dict)
 _JSON: Final[dict[str, Closure]] = {"key": Fields.key_json, "value": Fields.value_json}
 
 
 class Expression:
     """`text`, ready to be asked."""
 
-    __slots__ = ("_closure", "text")
-
-    #: Walking a record and asking about a member of its JSON: 3 us for 100 bytes.
-    cost_us: ClassVar[int] = 4
+    __slots__ = ("_closure", "cost_us", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._closure = _compiled(parse(text))
+        #: What walking a record and asking about it took the last time, by count.
+        self.cost_us = LEAST_COST_US
 
     def evaluate(self, record: Record, partition: int, topic: str) -> Value:
         return self._closure(Fields(record, partition, topic))
 
     def holds(self, record: Record, partition: int, topic: str) -> bool:
         """Anything but true is false: null, and `1`, and 'true'."""
-        return self._closure(Fields(record, partition, topic)) is True
+        fields = Fields(record, partition, topic)
+        is_true = self._closure(fields) is True
+        self.cost_us = LEAST_COST_US + fields.work // _WORK_A_US
+        return is_true
 
 
 @lru_cache(maxsize=256)
@@ -117,7 +125,7 @@ def _path(node: Member) -> Closure:
     def path(fields: Fields) -> Value:
         value = origin(fields)
         for name, index in steps:
-            if value is None:
+            if value is None or (type(value) is str and not fields.may_look_at(value)):
                 return None
             value = values.member(value, name, index)
         return value
@@ -164,19 +172,33 @@ def _chain(node: Node, operators: dict[str, _Operator]) -> Closure:
     def chain(fields: Fields) -> Value:
         value = first(fields)
         for operator, right in steps:
-            value = operator(value, right(fields))
+            other = right(fields)
+            if type(value) is str and not fields.may_look_at(value, other):
+                return None
+            value = operator(value, other)
         return value
 
     return chain
 
 
 def _comparison(operator: _Operator, left: Closure, right: Closure) -> Closure:
-    return lambda fields: operator(left(fields), right(fields))
+    def compare(fields: Fields) -> Value:
+        one, other = left(fields), right(fields)
+        if type(other) in _MANY and not fields.may_look_at(one, other):
+            return None
+        return operator(one, other)
+
+    return compare
 
 
 def _like(left: Closure, pattern: str) -> Closure:
     is_like = compiled_pattern(pattern)
-    return lambda fields: is_like(left(fields))
+
+    def like(fields: Fields) -> Value:
+        text = left(fields)
+        return is_like(text) if fields.may_look_at(text) else None
+
+    return like
 
 
 def _one_of(left: Closure, options: tuple[Node, ...]) -> Closure:
@@ -193,10 +215,20 @@ def _one_of(left: Closure, options: tuple[Node, ...]) -> Closure:
         value = left(fields)
         if isinstance(value, str) and value in texts:
             return True
-        return any(values.are_equal(value, other(fields)) for other in others)
+        for other in others:
+            option = other(fields)
+            if type(option) in _MANY and not fields.may_look_at(option):
+                return None
+            if values.are_equal(value, option):
+                return True
+        return False
 
     return one_of
 
 
 def _call(function: Callable[..., Value], arguments: list[Closure]) -> Closure:
-    return lambda fields: function(*[argument(fields) for argument in arguments])
+    def call(fields: Fields) -> Value:
+        given = [argument(fields) for argument in arguments]
+        return function(*given) if fields.may_look_at(*given) else None
+
+    return call

@@ -47,11 +47,21 @@ def is_number(value: Value) -> bool:
 
 
 def are_equal(left: Value, right: Value) -> bool:
-    if isinstance(left, str) or left is None:
-        return bool(left == right)
+    try:
+        if left != right:  # at C's speed: what is equal here is equal there
+            return False
+        return isinstance(left, str) or left is None or _have_equal_kinds(left, right)
+    except RecursionError:
+        return _have_equal_kinds(left, right)
+
+
+def _have_equal_kinds(left: Value, right: Value) -> bool:
+    """Python's True is equal to 1. Also of what is so deep that Python cannot compare it."""
     waiting = [(left, right)]
     while waiting:
         one, other = waiting.pop()
+        if one is other:
+            continue
         if is_number(one):
             if not is_number(other) or one != other:
                 return False
@@ -60,14 +70,22 @@ def are_equal(left: Value, right: Value) -> bool:
         elif isinstance(one, list):
             if len(one) != len(other):
                 return False
-            waiting += zip(one, other, strict=True)
+            waiting += [
+                (a, b)
+                for a, b in zip(one, other, strict=True)
+                if type(a) is not type(b) or _is_many(a) or a != b
+            ]
         elif isinstance(one, dict):
             if one.keys() != other.keys():
                 return False
-            waiting += ((one[name], other[name]) for name in one)
+            waiting += [(one[name], other[name]) for name in one]
         elif one != other:
             return False
     return True
+
+
+def _is_many(value: Value) -> bool:
+    return type(value) is list or type(value) is dict
 
 
 def is_less(left: Value, right: Value) -> bool:
@@ -84,9 +102,17 @@ def is_at_most(left: Value, right: Value) -> bool:
 
 def is_in(value: Value, container: Value) -> bool:
     """An element of an array, a name of an object."""
-    if isinstance(container, list):
+    if isinstance(container, dict):
+        return isinstance(value, str) and value in container
+    if not isinstance(container, list):
+        return False
+    if type(value) is bool:
+        return any(one is value for one in container)
+    if is_number(value):
+        return any(one == value and type(one) is not bool for one in container)
+    if _is_many(value):
         return any(are_equal(value, one) for one in container)
-    return isinstance(container, dict) and isinstance(value, str) and value in container
+    return value in container
 
 
 # --- arithmetic ---
@@ -186,17 +212,22 @@ def bytes_of(value: Value) -> bytes | None:
 def _can_be_written(value: Value) -> bool:
     """Neither too deep nor too long, as far as can be told without writing it."""
     left = MOST_CHARACTERS
-    waiting = [(value, _MOST_LEVELS)]
-    while waiting:
-        one, levels = waiting.pop()
-        left -= len(one) + 1 if isinstance(one, (str, list, dict)) else 1
-        if left < 0 or not levels:
-            return False
-        if isinstance(one, list):
-            waiting += [(part, levels - 1) for part in one]
-        elif isinstance(one, dict):
-            waiting += [(part, levels - 1) for part in one.values()]
-            left -= sum(map(len, one))
-        elif is_number(one) and within_range(one) != one:
-            return False
-    return True
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        left -= len(level)
+        below: list[Value] = []
+        for one in level:
+            kind = type(one)
+            if kind is str:
+                left -= len(one)
+            elif kind is list:
+                below += one
+            elif kind is dict:
+                below += one.values()
+                left -= sum(map(len, one))
+            elif is_number(one) and within_range(one) != one:
+                return False
+        if not below or left - len(below) < 0:
+            return left >= 0 and not below
+        level = below
+    return False

@@ -3,6 +3,7 @@
 from typing import Final
 
 from kafkapy.expressions import Expression
+from kafkapy.expressions.compiled import LEAST_COST_US
 from kafkapy.hooks.api import Place, Record
 from kafkapy.hooks.guarded import Guarded
 
@@ -21,9 +22,12 @@ class HookedView:
         self._hook = hook
 
     def holds(self, record: Record, partition: int, topic: str) -> bool:
-        self.cost_us = Expression.cost_us
-        if self._where is not None and not self._where.holds(record, partition, topic):
-            return False
+        self.cost_us = LEAST_COST_US
+        if self._where is not None:
+            is_let_through = self._where.holds(record, partition, topic)
+            self.cost_us = self._where.cost_us
+            if not is_let_through:
+                return False
         hook = self._hook
         before = hook.spent_us
         try:
