@@ -7,8 +7,9 @@ of rdkafka.h.
 """
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import confluent_kafka
 
@@ -44,7 +45,13 @@ def load() -> ctypes.CDLL:
     return library
 
 
-def client(library: ctypes.CDLL, kind: int, settings: Mapping[str, object]) -> ctypes.c_void_p:
+def client(
+    library: ctypes.CDLL,
+    kind: int,
+    settings: Mapping[str, object],
+    heard: Callable[[bytes], None] | None = None,
+) -> ctypes.c_void_p:
+    """`heard` gets its statistics, as JSON, while it is polled."""
     error = ctypes.create_string_buffer(_ERROR_SIZE)
     conf = ctypes.c_void_p(library.rd_kafka_conf_new())
     for key, value in settings.items():
@@ -52,10 +59,28 @@ def client(library: ctypes.CDLL, kind: int, settings: Mapping[str, object]) -> c
         arguments = (conf, key.encode(), text.encode(), error, _ERROR_SIZE)
         if library.rd_kafka_conf_set(*arguments) != 0:
             raise SystemExit(error.value.decode())
+    if heard is not None:
+        library.rd_kafka_conf_set_stats_cb(conf, _hearing(heard))
     handle = library.rd_kafka_new(kind, conf, error, _ERROR_SIZE)
     if not handle:
         raise SystemExit(error.value.decode())
     return ctypes.c_void_p(handle)
+
+
+_Heard = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p
+)
+_hearers: list[Any] = []  # as long as the library may call them
+
+
+def _hearing(heard: Callable[[bytes], None]) -> Any:
+    def told(_: Any, text: bytes, size: int, __: Any) -> int:
+        heard(text[:size])
+        return 0
+
+    callback = _Heard(told)
+    _hearers.append(callback)
+    return callback
 
 
 def topic(library: ctypes.CDLL, handle: ctypes.c_void_p, name: str) -> ctypes.c_void_p:

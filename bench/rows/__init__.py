@@ -16,6 +16,7 @@ from bench.rows import (
     testkit,
     throughput,
     transactions,
+    views,
 )
 
 FAMILIES: dict[str, tuple[Row, ...]] = {
@@ -33,4 +34,5 @@ FAMILIES: dict[str, tuple[Row, ...]] = {
     "cluster": cluster.ROWS,
     "security": security.ROWS,
     "tenants": tenants.ROWS,
+    "views": views.ROWS,
 }
