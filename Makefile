@@ -104,11 +104,11 @@ compat: $(VENV)/.dev
 	  $(MAKE) --no-print-directory spark-test TARGET=both || status=$$?; \
 	  $(BIN)/python -m compat_tests.report --print; exit $$status
 
-# Apache Kafka's tools, on three nodes of each; then the same tests as above and Spark with three
+# Apache Kafka's tools and the protocol differ, on three nodes of each; then the same tests as above and Spark with three
 # replicas of everything, then while the nodes are restarted in turn. Not run: what starts servers of its own all the same, whatever the shared one is.
 compat-cluster: $(VENV)/.dev
 	@$(BIN)/python scripts/parts --prepare
-	status=0; $(BIN)/python -m pytest compat_tests/cluster_tools || status=$$?; \
+	status=0; $(BIN)/python -m pytest compat_tests/cluster_tools compat_tests/differ/cluster || status=$$?; \
 	  for how in "" --disturbed; do \
 	  $(BIN)/python -m pytest $(CLUSTER_TESTS) --show-capture=no --target $(or $(SERVER),both) --nodes 3 $$how \
 	    -n auto --dist loadgroup || status=$$?; \

@@ -21,6 +21,7 @@ from compat_tests.targets import APACHE, KAFKAPY
 from compat_tests.waiting import answers_kafka, free_port, wait_for
 
 BROKER, CONTROLLER, COMBINED = "broker", "controller", "broker,controller"
+METADATA = "__cluster_metadata-0"
 _START_PATIENCE_S = 90.0
 
 # On one machine: elections are short, and who is silent is noticed soon.
@@ -104,6 +105,17 @@ class Cluster:
 
     def log(self, node_id: int) -> str:
         return (self.home(node_id) / "server.log").read_text(errors="replace")
+
+    def metadata(self, node_id: int) -> dict[int, bytes]:
+        """The batches of its metadata log, by their base offset; what a snapshot replaced is
+        gone."""
+        found = {}
+        for path in (self.data(node_id) / METADATA).glob("*.log"):
+            data, at = path.read_bytes(), 0
+            while at + 12 <= len(data) and (size := int.from_bytes(data[at + 8 : at + 12], "big")):
+                found[int.from_bytes(data[at : at + 8], "big")] = data[at : at + 12 + size]
+                at += 12 + size
+        return found
 
     @property
     def running(self) -> list[int]:

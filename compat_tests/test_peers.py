@@ -90,20 +90,9 @@ def told(cluster: Cluster, asked: int) -> list[str]:
     return sorted(line.replace("\t", " ").strip() for line in topics + settings)
 
 
-def batches(cluster: Cluster, node_id: int) -> dict[int, bytes]:
-    """Of the metadata log, by their base offset; what a snapshot replaced is gone."""
-    found = {}
-    for path in (cluster.data(node_id) / _METADATA).glob("*.log"):
-        data, at = path.read_bytes(), 0
-        while at + 12 <= len(data) and (size := int.from_bytes(data[at + 8 : at + 12], "big")):
-            found[int.from_bytes(data[at : at + 8], "big")] = data[at : at + 12 + size]
-            at += 12 + size
-    return found
-
-
 def assert_same_bytes(cluster: Cluster, one: int, other: int) -> None:
     """Who is behind has fewer batches, and none that differs."""
-    ours, theirs = batches(cluster, one), batches(cluster, other)
+    ours, theirs = cluster.metadata(one), cluster.metadata(other)
     both = sorted(ours.keys() & theirs.keys())
     assert len(both) > 3, (sorted(ours), sorted(theirs))
     assert [at for at in both if ours[at] != theirs[at]] == []

@@ -27,12 +27,17 @@ def case(
     """Put a function into the table, for all versions of its API or a range of them."""
 
     def add(play: Callable[[Side], None]) -> Callable[[Side], None]:
-        lowest, highest = BROKER_VERSIONS[api_key]
-        if api_key == ApiKey.PRODUCE:
-            lowest = 3  # 0 to 2 are advertised and refused
-        versions = tuple(range(max(lowest, since), min(highest, until) + 1))
+        versions = versions_of(api_key, since=since, until=until)
         name = play.__name__.replace("_", " ")
         CASES.append(Case(name, area, api_key, play, versions))
         return play
 
     return add
+
+
+def versions_of(api_key: ApiKey, *, since: int = 0, until: int = 99) -> tuple[int, ...]:
+    """Those that brokers serve of a range."""
+    lowest, highest = BROKER_VERSIONS[api_key]
+    if api_key == ApiKey.PRODUCE:
+        lowest = 3  # 0 to 2 are advertised and refused
+    return tuple(range(max(lowest, since), min(highest, until) + 1))

@@ -1,6 +1,6 @@
 """What may differ between the two answers, and why. Everything else may not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from compat_tests.served import is_served
@@ -40,10 +40,16 @@ UNORDERED = {
     "partitions": "partition_index",
     "partition_responses": "index",
     "groups": "group_id",
+    "brokers": "node_id",
+    "node_endpoints": "node_id",
 }
 
 # (case, the field's path) pairs that are known and left, each with its reason.
-KNOWN: dict[tuple[str, str], str] = {}
+_SAYS_WHY = "Apache Kafka's controllers refuse it without a sentence, kafkapy's say why"
+KNOWN: dict[tuple[str, str], str] = {
+    ("a voter is added to a configured quorum", "error_message"): _SAYS_WHY,
+    ("a voter is removed from a configured quorum", "error_message"): _SAYS_WHY,
+}
 
 # Rows of Apache Kafka's or of kafkapy's that are not compared, each with its reason.
 _NOT_SERVED = "APIs that kafkapy does not serve are not advertised; docs/COMPAT.md lists them"
@@ -54,6 +60,18 @@ LEFT_OUT: dict[str, tuple[Callable[[Any], bool], str]] = {
     "supported_features": (lambda row: bool(row["name"] == "share.version"), _LATER),
     "finalized_features": (lambda row: bool(row["name"] == "kraft.version"), _QUORUM),
 }
+
+
+Heard = Sequence[tuple[str, Any]]
+
+
+def compared(case: str, apache: Heard, kafkapy: Heard) -> list[str]:
+    """What differs between all that two servers said, in their order."""
+    found: list[str] = []
+    for number, ((label, left), (other, right)) in enumerate(zip(apache, kafkapy, strict=True)):
+        assert label == other
+        found += [f"{number}. {label}: {line}" for line in differences(case, left, right)]
+    return found
 
 
 def differences(case: str, apache: Any, kafkapy: Any, path: str = "") -> Iterator[str]:

@@ -40,18 +40,26 @@ class Closed(Exception):
 
 class Side:
     """A connection to one server, for one case at one version of the API it is about; from
-    `source`, an address of this machine, if the server is to tell it from others."""
+    `source`, an address of this machine, if the server is to tell it from others. Sides of one
+    cluster share what they `heard` and the words for its identities: `of` is another one."""
 
     def __init__(
-        self, address: str, api_key: ApiKey, version: int, name: str, source: str | None = None
+        self,
+        address: str,
+        api_key: ApiKey,
+        version: int,
+        name: str,
+        source: str | None = None,
+        *,
+        of: "Side | None" = None,
     ) -> None:
         self.address = address
         self.source = source
         self.version = version
         self.name = name
-        self.heard: list[tuple[str, Any]] = []
+        self.heard: list[tuple[str, Any]] = [] if of is None else of.heard
         self._api_key = api_key
-        self._words: dict[Any, str] = {}
+        self._words: dict[Any, str] = {} if of is None else of._words
         self._topics = 0
         self._correlation_id = 0
         self._socket = self._connected()
@@ -163,9 +171,10 @@ class Side:
             "topic_data": [{"name": topic, "topic_id": topic_id, "partition_data": data}],
         }
 
-    def call_this(self, word: str, value: Any) -> None:
-        """An identity that differs between the sides, and the word that replaces it."""
-        self._words[value] = word
+    def call_this(self, word: str, value: Any, *, in_field: str | None = None) -> None:
+        """An identity that differs between the sides, and the word that replaces it: wherever
+        it appears, or in fields of that name alone."""
+        self._words[value if in_field is None else (in_field, value)] = word
 
     def plain(self, answer: Any) -> Any:
         """An answer as dicts, lists and words, ready for comparison."""
@@ -209,12 +218,12 @@ def plain(answer: Any, words: Mapping[Any, str]) -> Any:
     if isinstance(answer, bool | int | str | bytes | UUID | float) and answer in words:
         return words[answer]
     if dataclasses.is_dataclass(answer):
-        return {
-            field.name: plain(getattr(answer, field.name), words)
-            for field in dataclasses.fields(answer)
-        }
+        answer = {field.name: getattr(answer, field.name) for field in dataclasses.fields(answer)}
     if isinstance(answer, Mapping):
-        return {name: plain(value, words) for name, value in answer.items()}
+        return {
+            name: words[name, value] if _is_named(name, value, words) else plain(value, words)
+            for name, value in answer.items()
+        }
     if isinstance(answer, Enum):
         return answer.name
     if isinstance(answer, str) and answer.startswith("differ-"):
@@ -232,6 +241,10 @@ def plain(answer: Any, words: Mapping[Any, str]) -> Any:
     if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
         return [plain(each, words) for each in answer]
     return answer
+
+
+def _is_named(name: str, value: Any, words: Mapping[Any, str]) -> bool:
+    return isinstance(value, int | str) and (name, value) in words
 
 
 def newest(api_key: ApiKey) -> int:

@@ -14,7 +14,7 @@ from compat_tests import installation, targets
 from compat_tests.conftest import address_of
 from compat_tests.differ import admin_cases, group_cases, list_cases, record_cases, share_cases
 from compat_tests.differ.cases import CASES, Case
-from compat_tests.differ.differences import differences
+from compat_tests.differ.differences import compared
 from compat_tests.differ.side import Side
 from compat_tests.served import is_served
 from kafkapy.protocol.api_keys import ApiKey
@@ -63,11 +63,7 @@ def test_both_servers_answer_alike(
         finally:
             side.close()
     record_property("answers compared", len(heard[targets.APACHE]))
-    found: list[str] = []
-    for number, (apache, kafkapy) in enumerate(zip(*heard.values(), strict=True)):
-        assert apache[0] == kafkapy[0]
-        lines = list(differences(case.name, apache[1], kafkapy[1]))
-        found += [f"{number}. {apache[0]}: {line}" for line in lines]
+    found = compared(case.name, heard[targets.APACHE], heard[targets.KAFKAPY])
     assert not found, "\n".join(["", *found])
 
 

@@ -118,6 +118,13 @@ def _read(
     log, offset = partition.log, wanted.fetch_offset
     start = log.log_start_offset
     row = FetchedPartition(wanted.index, 0, log.high_watermark, log.last_stable_offset, start)
+    if (
+        heard_at is not None
+        and wanted.current_leader_epoch >= 0
+        and not partition.knows_follower(request.replica_id)
+    ):
+        # In our own epoch: it has heard of a reassignment before we did, and comes again.
+        raise Refused(ErrorCode.UNKNOWN_LEADER_EPOCH)
     if wanted.last_fetched_epoch >= 0:
         row.diverging_epoch = divergence(partition, wanted)
         if row.diverging_epoch is not None:

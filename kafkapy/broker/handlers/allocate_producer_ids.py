@@ -18,7 +18,7 @@ def handle(node: "HasController", call: "Call[AllocateProducerIdsRequest]") -> A
         node,
         event,
         _answer,
-        lambda refused: {**code(refused), "producer_id_start": -1, "producer_id_len": 0},
+        lambda refused: {**code(refused), "producer_id_start": 0, "producer_id_len": 0},
     )
 
 

@@ -7,7 +7,7 @@ from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.relays.permission import require_for_relay
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import require_for_configs
-from kafkapy.core.errors import Refused
+from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import Operation
 from kafkapy.kraft.controller.configs import ConfigReply, ReplaceConfigs
 from kafkapy.kraft.image.delta import ConfigResource
@@ -27,6 +27,10 @@ Pairs = tuple[tuple[str, str | None], ...]
 
 def handle(node: "Needs", call: "Call[AlterConfigsRequest]") -> Answer:
     resources = call.body.resources
+    if not node.controller.is_active:
+        # It knows no brokers, and nothing of what is set.
+        refused = Refused(ErrorCode.NOT_CONTROLLER, "This node is not the active controller.")
+        return _response({(one.resource_type, one.resource_name): refused for one in resources})
     brokers = node.controller.image.brokers
     verdicts: dict[ConfigResource, Refused | None] = duplicates(
         (one.resource_type, one.resource_name) for one in resources

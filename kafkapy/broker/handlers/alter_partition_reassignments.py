@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from kafkapy.broker.controller.ask import ask, verdict, whole
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
+from kafkapy.core.errors import Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.partitions.reassignments import (
     AlterReassignments,
@@ -56,4 +57,9 @@ def handle(node: "HasController", call: "Call[AlterPartitionReassignmentsRequest
             ],
         }
 
-    return ask(node, event, answer, whole)
+    def refusal(refused: Refused) -> Fields:
+        """Row by row, too."""
+        rows = answer({one.where: refused for one in event.wanted})
+        return {**rows, **whole(refused)}
+
+    return ask(node, event, answer, refusal)

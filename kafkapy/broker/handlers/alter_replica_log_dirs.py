@@ -46,6 +46,8 @@ def _move(node: "Needs", topic_partition: TopicPartition, path: str) -> ErrorCod
         if node.logs.is_offline(path):
             raise Refused(ErrorCode.KAFKA_STORAGE_ERROR)
         node.logs.move(topic_partition, path)
+        if node.logs.get(topic_partition) is None:
+            return ErrorCode.REPLICA_NOT_AVAILABLE  # for now: it is remembered
     except Refused as refused:
         return refused.code
     except DiskFailed as failed:

@@ -60,7 +60,10 @@ def handle(node: "Needs", call: "Call[DeleteTopicsRequest]") -> Answer:
 
     def decided(reply: DeleteReply | Refused) -> None:
         if isinstance(reply, Refused):
-            promise.resolve(_response(dict.fromkeys(verdicts, reply), wanted, names))
+            answer = _response(dict.fromkeys(verdicts, reply), wanted, names)
+            for row in answer["responses"]:
+                row["error_message"] = None  # of the request: it is not about any of them
+            promise.resolve(answer)
             return
         for asked, topic_id in wanted.items():
             verdict = verdicts[asked] = reply[topic_id]

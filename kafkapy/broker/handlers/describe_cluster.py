@@ -30,6 +30,9 @@ def handle(node: "Needs", call: "Call[DescribeClusterRequest]") -> Answer:
         raise Refused(
             ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {endpoint_type}"
         )
+    if endpoint_type != expected and call.version == 0:
+        # Who asks cannot know of the other kind.
+        raise Refused(ErrorCode.INVALID_REQUEST, "Controllers are asked from v1 on")
     if endpoint_type != expected:
         raise Refused(
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.requests.request import Answer, Call, Fields
-from kafkapy.core.errors import ErrorCode
+from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.quorum.description import QuorumDescription, ReplicaDescription
 from kafkapy.protocol.error_messages import ERROR_MESSAGES
 
@@ -29,8 +29,11 @@ def handle(node: "Needs", call: "Call[DescribeQuorumRequest]") -> Answer:
         for one in topic.partitions
     ]
     if asked != [(METADATA_TOPIC, 0)]:
-        return _not_there(call)
-    found = node.quorum.describe()
+        return _refused(call, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    try:
+        found = node.quorum.describe()
+    except Refused as refused:
+        return _refused(call, refused.code)
     return {
         "error_code": 0,
         "error_message": None,
@@ -48,9 +51,8 @@ def handle(node: "Needs", call: "Call[DescribeQuorumRequest]") -> Answer:
     }
 
 
-def _not_there(call: "Call[DescribeQuorumRequest]") -> Fields:
-    """Any other topic is refused partition by partition, the metadata with it."""
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+def _refused(call: "Call[DescribeQuorumRequest]", code: ErrorCode) -> Fields:
+    """Partition by partition: who does not lead, or of any other topic, the metadata with it."""
     return {
         "error_code": 0,
         "error_message": None,

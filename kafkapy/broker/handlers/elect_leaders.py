@@ -29,6 +29,8 @@ def handle(node: "Needs", call: "Call[ElectLeadersRequest]") -> Answer:
     wanted = _wanted(call)
     if not allows_on_cluster(node, call, Operation.ALTER):
         return _all(wanted, Refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+    if wanted == ():
+        return _response(ErrorCode.NONE, {}, {})
     kind = optional(call.body, "election_type", _PREFERRED)
     if kind not in (_PREFERRED, _UNCLEAN):
         return _all(wanted, Refused(ErrorCode.INVALID_REQUEST, f"Unknown election type {kind}"))

@@ -22,9 +22,13 @@ _SIZE_BYTES = 4
 
 
 def handle(role: "ControllerRole", call: "Call[Any]") -> Answer:
+    try:
+        peer = _client(call)
+    except Corrupt:
+        return _error(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
+    inner, api = _opened(call, peer)
     if not role.controller.is_active:
         return _error(ErrorCode.NOT_CONTROLLER)
-    inner, api = _opened(call)
     try:
         if role.authorizer is not None:
             check(role, api.permission, inner)
@@ -38,19 +42,12 @@ def handle(role: "ControllerRole", call: "Call[Any]") -> Answer:
     return promise
 
 
-def _opened(call: "Call[Any]") -> "tuple[Call[Any], Api]":
-    """What the client asked, and who answers it. Refused if that is not for handing on."""
-    request = memoryview(bytes(call.body.request_data))
-    header, at = read_request_header(request)
-    api = find_api(header.api_key, is_controller=True)
-    if api is None or not api.is_forwarded:
-        raise Refused(ErrorCode.INVALID_REQUEST)
-    if not api.min_version <= header.api_version <= api.max_version:
-        raise Refused(ErrorCode.UNSUPPORTED_VERSION)
+def _client(call: "Call[Any]") -> Peer:
+    """Who asked, and from where; Corrupt if that cannot be told."""
     if call.body.request_principal is None:
         raise Corrupt("an envelope without a principal")
     principal, is_by_token = principal_from(bytes(call.body.request_principal))
-    peer = Peer(
+    return Peer(
         call.peer.listener,
         address_from(bytes(call.body.client_host_address)),
         principal=principal,
@@ -58,6 +55,20 @@ def _opened(call: "Call[Any]") -> "tuple[Call[Any], Api]":
         is_by_token=is_by_token,
         is_handed_on=True,
     )
+
+
+def _opened(call: "Call[Any]", peer: Peer) -> "tuple[Call[Any], Api]":
+    """What the client asked, and who answers it. Refused if that is not for handing on."""
+    request = memoryview(bytes(call.body.request_data))
+    try:
+        header, at = read_request_header(request)
+    except Corrupt as nothing:
+        raise Refused(ErrorCode.UNSUPPORTED_VERSION) from nothing
+    api = find_api(header.api_key, is_controller=True)
+    if api is None or not api.is_forwarded:
+        raise Refused(ErrorCode.INVALID_REQUEST)
+    if not api.min_version <= header.api_version <= api.max_version:
+        raise Refused(ErrorCode.UNSUPPORTED_VERSION)
     inner = Call(
         header.api_key,
         header.api_version,

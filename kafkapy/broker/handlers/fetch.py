@@ -234,11 +234,13 @@ class _Fetch:
             wanted.told_high_watermark = row.high_watermark
             wanted.told_log_start_offset = row.log_start_offset
         self._fetching.rotate(served)
+        # Replicas know from the metadata where brokers are.
+        asks = leaders if is_consumers else set[int]()
         return _packed(
             self._call,
             list(topics.values()),
             session_id=self._fetching.session_id,
-            node_endpoints=self._node.cluster.endpoints_of(leaders, self._call.peer.listener),
+            node_endpoints=self._node.cluster.endpoints_of(asks, self._call.peer.listener),
         )
 
 

@@ -357,6 +357,10 @@ class Partition:
         if self.start_watchers:
             self._tell_of_start()
 
+    def knows_follower(self, replica: int) -> bool:
+        """Whether it is a replica, as far as this leader has heard."""
+        return self.followers is not None and replica in self.followers.progress
+
     def admit(self, replica: int) -> None:
         """It has fetched, or the metadata has it alive: perhaps it is to join those in sync."""
         followers = self.followers

@@ -26,6 +26,8 @@ from kafkapy.protocol.fetch_response import FetchedPartition, NodeEndpoint, pack
 FIRST_VERSION: Final = 12
 _FIRST_BY_ID: Final = 13
 _FIRST_WITH_REPLICA_STATE: Final = 15
+# Kafka's own controllers name them since replicas have directories.
+_FIRST_WITH_ENDPOINTS: Final = 17
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
@@ -95,6 +97,7 @@ def pack_response(
         high_watermark,
         high_watermark,
         answer.log_start_offset,
+        (),
         slices=(answer.records,) if answer.records else (),
         diverging_epoch=answer.diverging,
         current_leader=(named(answer.leader_id), answer.epoch),
@@ -104,13 +107,13 @@ def pack_response(
         version,
         correlation_id,
         topics=((METADATA_TOPIC, METADATA_TOPIC_ID, (partition,)),),
-        node_endpoints=_node_endpoints(answer, listener),
+        node_endpoints=_node_endpoints(answer, version, listener),
     )
     return [part for part in parts if isinstance(part, bytes)]
 
 
-def _node_endpoints(answer: FetchResponse, listener: str) -> list[NodeEndpoint]:
-    if answer.leader_id is None:
+def _node_endpoints(answer: FetchResponse, version: int, listener: str) -> list[NodeEndpoint]:
+    if answer.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
         return []
     ends = answer.leader_endpoints
     at = [one for one in ends if one.listener == listener] or list(ends)[:1]

@@ -37,6 +37,10 @@ class QuorumLog(Protocol):
     def next_offset(self) -> int:
         """The offset that the next appended record gets."""
 
+    @property
+    def leader_id(self) -> int | None:
+        """Who leads, as far as is known here."""
+
     def append(self, records: Sequence[MetadataRecord]) -> int:
         """Append one batch; the offset behind it. Refused if this node does not lead."""
 
@@ -109,7 +113,7 @@ class Controller:
 
     def _submit(self, event: Event, then: Then) -> None:
         if self._runtime is None:
-            then(Refused(ErrorCode.NOT_CONTROLLER))
+            then(self._not_active())
         else:
             self._runtime.submit(event, then)
 
@@ -126,6 +130,11 @@ class Controller:
         """Whether a broker should have been heard of by now; False while another node leads."""
         machine = self._machine
         return machine is not None and machine.state.is_awaited(broker_id, since)
+
+    def _not_active(self) -> Refused:
+        leader_id = self._log.leader_id
+        who = "No controller" if leader_id is None else f"Node {leader_id}"
+        return Refused(ErrorCode.NOT_CONTROLLER, f"{who} appears to be active.")
 
     def _closed(self, error: ErrorCode, why: str | None) -> None:
         self._runtime = self._machine = None

@@ -216,5 +216,9 @@ def _epoch_response(state: QuorumState, error: ErrorCode) -> EpochResponse:
 
 def _fetch_refused(state: QuorumState, error: ErrorCode) -> FetchResponse:
     return FetchResponse(
-        error, state.epoch, state.leader_id, leader_endpoints=state.leader_endpoints
+        error,
+        state.epoch,
+        state.leader_id,
+        log_start_offset=state.log.start_offset,
+        leader_endpoints=state.leader_endpoints,
     )

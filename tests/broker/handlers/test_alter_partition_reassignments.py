@@ -47,4 +47,7 @@ def test_the_replication_factor_may_be_held() -> None:
 def test_without_a_controller_the_answer_says_so() -> None:
     node = AdminNode()
     node.controller.resign()
-    assert _move(node, {0: [1]}).error_code == ErrorCode.NOT_CONTROLLER
+    answer = _move(node, {0: [1]})
+    assert answer.error_code == ErrorCode.NOT_CONTROLLER
+    assert answer.error_message == "No controller appears to be active."
+    assert _codes(answer) == {0: ErrorCode.NOT_CONTROLLER}

@@ -92,5 +92,6 @@ def test_one_resource_may_fail_while_another_succeeds() -> None:
 def test_without_a_controller_every_resource_says_so() -> None:
     node = AdminNode()
     node.controller.resign()
-    result = _alter(node, 2, "t", [("flush.ms", SET, "1")])
-    assert result.error_code == ErrorCode.NOT_CONTROLLER
+    for name in ("t", "bad/name"):
+        result = _alter(node, 2, name, [("flush.ms", SET, "1")])
+        assert result.error_code == ErrorCode.NOT_CONTROLLER

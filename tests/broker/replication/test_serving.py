@@ -242,7 +242,7 @@ def test_who_is_no_replica_yet_is_told_so_and_heard_once_it_is_one(kit: Kit) -> 
     for part in kit.parts:
         part.follow_metadata(PartitionState((1, 3), (1,), 1, 2, 3, (UUID(int=1),) * 2))
     found = rows(kit.ask([(7, 0)]))
-    assert found[7].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert found[7].error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     kit.parts[7].follow_metadata(PartitionState((1, 3, 2), (1,), 1, 2, 4, (UUID(int=1),) * 3))
     kit.ask([(7, 0)])
     assert kit.proposals(7)[-1] == (1, 2)

@@ -58,6 +58,7 @@ class MemoryLog:
         self._waiting: list[tuple[int, Committed]] = []
         self.committed = 0
         self.why_not_raise: str | None = None
+        self.leader_id: int | None = None
 
     @property
     def next_offset(self) -> int:

@@ -117,6 +117,7 @@ class IsrMachine:
             len(set(isr)) != len(isr)
             or not set(isr) <= set(state.replicas)
             or state.leader not in isr
+            or wanted.recovery not in (RECOVERED, RECOVERING)
             or (wanted.recovery == RECOVERING and len(isr) > 1)
             or (state.leader_recovery_state == RECOVERED and wanted.recovery == RECOVERING)
         ):

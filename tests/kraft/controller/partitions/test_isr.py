@@ -84,6 +84,7 @@ def test_a_stale_sender_is_refused_as_a_whole() -> None:
         ((), {}, ErrorCode.INVALID_REQUEST),
         ((1, 2), {"recovery": RECOVERING}, ErrorCode.INVALID_REQUEST),
         ((1,), {"recovery": RECOVERING}, ErrorCode.INVALID_REQUEST),
+        ((1,), {"recovery": 7}, ErrorCode.INVALID_REQUEST),
     ],
 )
 def test_an_isr_that_cannot_be_says_what_the_leader_missed(
