@@ -5,6 +5,7 @@
 
 Tests know one address, that of the first node, so that one stays. The others stop, hand over
 what they lead and coordinate, come back and are filled, one after the other, again and again.
+There is one broker more than replicas then: where a node has stopped cleanly, Kafka places nothing.
 """
 
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from compat_tests.clusters import Cluster, of
+from compat_tests.clusters import BROKER, Cluster, Node, of
 from compat_tests.waiting import wait_for
 from kafkapy.broker.config.replicated import of_all_topics
 
@@ -37,9 +38,12 @@ class SharedCluster:
         *,
         is_disturbed: bool = False,
     ) -> None:
+        members = of(kind, nodes)
+        if is_disturbed:
+            members.append(Node(nodes + 1, kind, BROKER))
         self.cluster = Cluster(
             directory,
-            of(kind, nodes),
+            members,
             {**properties, **of_all_topics(nodes), **_NO_REBALANCE},
             heap="512m",
         )

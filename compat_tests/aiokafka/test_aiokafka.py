@@ -234,7 +234,7 @@ def test_the_life_of_a_topic(broker: str, nodes: int, topic: str) -> None:
                 while not await is_led(client, topic, 3):
                     await asyncio.sleep(0.02)
             cluster = await client.describe_cluster()
-            assert len(cluster["brokers"]) == nodes
+            assert len(cluster["brokers"]) >= nodes
             await client.delete_topics([topic])
             async with asyncio.timeout(PATIENCE_S):
                 while topic in await client.list_topics():

@@ -183,7 +183,7 @@ def test_the_log_dirs_tool_tells_sizes(broker: str, nodes: int, topic: str) -> N
     write(broker, topic, "x" * 500)
     said = tool("kafka-log-dirs", broker, "--describe", "--topic-list", topic)
     found = json.loads(said.strip().splitlines()[-1])
-    assert len(found["brokers"]) == nodes
+    assert len(found["brokers"]) >= nodes
     (directory,) = found["brokers"][0]["logDirs"]
     assert directory["error"] is None
     (partition,) = directory["partitions"]

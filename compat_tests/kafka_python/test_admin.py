@@ -216,7 +216,7 @@ def test_deleted_records_are_gone(broker: str, topic: str) -> None:
 def test_the_cluster_is_described(broker: str, nodes: int) -> None:
     with admin(broker) as client:
         found = client.describe_cluster()
-    assert len(found["brokers"]) == nodes
+    assert len(found["brokers"]) >= nodes
     assert broker in {f"{node['host']}:{node['port']}" for node in found["brokers"]}
     assert not any(node["is_fenced"] for node in found["brokers"])
     assert found["controller_id"] in {node["broker_id"] for node in found["brokers"]}
@@ -229,7 +229,7 @@ def test_log_directories_tell_the_size_of_partitions(broker: str, nodes: int, to
     write(broker, topic, [b"x" * 1000])
     with admin(broker) as client:
         found = [each["log_dirs"] for each in client.describe_log_dirs()]
-    assert len(found) == nodes
+    assert len(found) >= nodes
     (directory,) = found[0]
     assert directory["error_code"] == 0
     assert directory["total_bytes"] > directory["usable_bytes"] > 0

@@ -102,7 +102,7 @@ const tests = {
     assert((await client.listTopics()).includes(topic))
     await client.createPartitions({ topicPartitions: [{ topic, count: 3 }] })
     const { brokers, controller } = await client.describeCluster()
-    assert.equal(brokers.length, nodes)
+    assert.ok(brokers.length >= nodes)
     assert(brokers.some(each => each.nodeId === controller))
     await client.deleteTopics({ topics: [topic] })
     const again = { topics: [{ topic: 'bad/name' }] }

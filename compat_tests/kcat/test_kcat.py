@@ -132,7 +132,9 @@ def test_a_partition_that_is_not_there_is_an_error(broker: str, topic: str) -> N
 def test_metadata_lists_brokers_and_partitions(broker: str, nodes: int, topic: str) -> None:
     create(broker, topic, partitions=2)
     told = kcat(broker, "-L", "-t", topic)
-    assert f" {nodes} brokers:" in told
+    counted = re.search(r" (\d+) brokers:", told)
+    assert counted is not None
+    assert int(counted[1]) >= nodes
     assert broker in told
     assert f'topic "{topic}" with 2 partitions:' in told
     one = r"partition 1, leader (\d), replicas: (\1[\d,]*), isrs: \2"

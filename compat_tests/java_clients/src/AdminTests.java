@@ -153,7 +153,7 @@ final class AdminTests {
         DescribeClusterResult told = s.admin.describeCluster();
         Session.check(!Session.done(told.clusterId()).isEmpty(), "no cluster id");
         Session.check(Session.done(told.controller()) != null, "no controller");
-        Session.same(Session.NODES, Session.done(told.nodes()).size());
+        Session.check(Session.done(told.nodes()).size() >= Session.NODES, "too few nodes");
         QuorumInfo quorum = Session.done(s.admin.describeMetadataQuorum().quorumInfo());
         Session.same(Session.NODES, quorum.voters().size());
         Session.check(quorum.voters().stream().anyMatch(v -> v.replicaId() == quorum.leaderId()),
