@@ -10,19 +10,28 @@ from confluent_kafka import AcknowledgeType, Producer, ShareConsumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 WEIGHTS = {"urgent": 100, "usual": 10, "bulk": 1}
+# One topic for producers who would rather say it in a header: the node sorts what is in it.
+INBOX = "jobs"
+_SORTED = {
+    "kafkapy.relay.to": "urgent",
+    "kafkapy.relay.where": "headers.priority = 'urgent'",
+    "kafkapy.relay.otherwise": "bulk",
+}
 
 
 def set_up(bootstrap: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    for name, weight in WEIGHTS.items():
-        wanted = NewTopic(name, num_partitions=1, config={"kafkapy.share.weight": str(weight)})
+    topics = {name: {"kafkapy.share.weight": str(weight)} for name, weight in WEIGHTS.items()}
+    for name, config in {**topics, INBOX: _SORTED}.items():
+        wanted = NewTopic(name, num_partitions=1, config=config)
         admin.create_topics([wanted])[name].result(30)
 
 
-def send(bootstrap: str, level: str, jobs: list[str]) -> None:
+def send(bootstrap: str, topic: str, jobs: list[str], priority: str | None = None) -> None:
+    """To the topic of a level, or to INBOX with the level as a header."""
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
     for job in jobs:
-        producer.produce(level, job)
+        producer.produce(topic, job, headers={"priority": priority} if priority else None)
     producer.flush(30)
 
 

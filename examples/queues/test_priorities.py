@@ -34,3 +34,14 @@ def test_what_is_urgent_goes_first_and_what_is_not_goes_too(kafka: Broker) -> No
     assert len(set(came)) == 15
     levels = [level for level, _ in came]
     assert levels == ["urgent"] * 5 + ["usual"] * 5 + ["bulk"] * 5
+
+
+def test_what_a_header_calls_urgent_goes_first(kafka: Broker) -> None:
+    priorities.send(kafka.bootstrap, priorities.INBOX, [f"bulk{number}" for number in range(5)])
+    urgent = [f"urgent{number}" for number in range(5)]
+    priorities.send(kafka.bootstrap, priorities.INBOX, urgent, "urgent")
+    kafka.wait_for("urgent", 5)
+    kafka.wait_for("bulk", 5)
+    with closing(priorities.work(kafka.bootstrap, "workers")) as jobs:
+        came = [job for _, job in islice(jobs, 10)]
+    assert came == [*urgent, *(f"bulk{number}" for number in range(5))]

@@ -34,7 +34,8 @@ _SPENT: Final = frozenset({DELAY, DELIVER_AT})
 
 class Rule(NamedTuple):
     """A topic's settings (broker/config/keys/relays.py). `where`: an expression (expressions/),
-    which records at all. `hook`: the name of who says what leaves of a record (hooks/)."""
+    which records at all; `otherwise`: where the others go, at once. `hook`: the name of who says
+    what leaves of a record (hooks/)."""
 
     target: str
     delay_ms: int = 0
@@ -42,10 +43,18 @@ class Rule(NamedTuple):
     dead_letters: str = ""
     where: str = ""
     hook: str = ""
+    otherwise: str = ""
 
     @property
     def targets(self) -> tuple[str, ...]:
-        return (self.target, self.dead_letters) if self.dead_letters else (self.target,)
+        return tuple(one for one in (self.target, self.dead_letters, self.otherwise) if one)
+
+    @property
+    def targets_at_once(self) -> tuple[str, ...]:
+        """Those that records reach whatever they say without ever waiting here; a record's own
+        header is spent with the first relay."""
+        waits = self.delay_ms or self.retry_delays_ms
+        return tuple(one for one in ("" if waits else self.target, self.otherwise) if one)
 
 
 class Sent(NamedTuple):
@@ -66,6 +75,8 @@ def why_not(rule: Rule, topic: str) -> str | None:
         return "kafkapy.relay.dead.letter.topic is for topics with kafkapy.relay.retry.delays"
     if rule.dead_letters == rule.target:
         return "the topic of dead letters is the target"
+    if rule.otherwise and not rule.where:
+        return "kafkapy.relay.otherwise is for topics with kafkapy.relay.where"
     return None
 
 
@@ -109,6 +120,14 @@ def sent(rule: Rule, record: Record, due: int) -> Sent:
     if headers:
         headers = tuple(one for one in headers if one[0] not in _SPENT)
     return Sent(rule.target, NewRecord(record.key, record.value, timestamp, headers))
+
+
+def passed_on(rule: Rule, record: Record) -> Sent | None:
+    """What `where` is not for, as it is."""
+    if not rule.otherwise:
+        return None
+    same = NewRecord(record.key, record.value, record.timestamp, record.headers)
+    return Sent(rule.otherwise, same)
 
 
 def number(headers: Headers, name: str) -> int | None:

@@ -16,7 +16,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.expressions import compile_expression
 from kafkapy.protocol.records import Record
 from kafkapy.relays.progress import NOTHING, Progress, due_of, entry_of
-from kafkapy.relays.rule import AT_ONCE, Rule, Sent, due_ms, is_cancel, sent
+from kafkapy.relays.rule import AT_ONCE, Rule, Sent, due_ms, is_cancel, passed_on, sent
 from kafkapy.relays.waiting import Waiting
 
 NOWHERE: Final = TopicPartition("", 0)
@@ -69,7 +69,7 @@ class Schedule:
                 self._waiting.cancel(record.key)
             return None
         if not self._is_wanted(record):
-            return None
+            return passed_on(rule, record)
         due = due_ms(rule, record)
         if due == AT_ONCE:
             return self._sent(record, due)

@@ -228,3 +228,17 @@ def test_an_expression_says_which_records_go_and_cancellations_are_heard_in_any_
     assert [schedule.look_at(one, 0) is not None for one in log] == [True, False, False, False]
     schedule.looked_to(4)
     assert schedule.take_due(10_000, 10) == []
+
+
+def test_what_the_expression_is_not_for_goes_elsewhere_at_once_and_as_it_is() -> None:
+    rule = RULE._replace(where="headers.priority = 'high'", delay_ms=500, otherwise="rest")
+    schedule = Schedule(rule, start_at(0), 10)
+    passed(schedule, [], 10)
+    low, high = due_at(0, 900, b"k"), record(1, b"k", priority=b"high")
+    gone = schedule.look_at(low, 100)
+    assert gone is not None
+    assert (gone.topic, gone.record.headers) == ("rest", low.headers)
+    schedule.looked_to(1)
+    assert schedule.look_at(high, 100) is None
+    schedule.looked_to(2)
+    assert [offset_of(one) for one in schedule.take_due(500, 10)] == [1]

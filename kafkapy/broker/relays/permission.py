@@ -13,7 +13,9 @@ from kafkapy.kraft.acls import Operation, ResourceType
 if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import HasAuthorizer
 
-_TARGETS: Final = frozenset({"kafkapy.relay.to", "kafkapy.relay.dead.letter.topic"})
+_TARGETS: Final = frozenset(
+    {"kafkapy.relay.to", "kafkapy.relay.otherwise", "kafkapy.relay.dead.letter.topic"}
+)
 
 
 def require_for_relay(

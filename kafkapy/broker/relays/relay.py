@@ -25,7 +25,7 @@ from kafkapy.hooks.api import Place
 from kafkapy.hooks.guarded import Guarded, HookFailed
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.protocol.batch import Codec
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.records import NewRecord, Record
 from kafkapy.relays.progress import (
     from_text,
     offset_of,
@@ -46,7 +46,9 @@ _LOOKED_AT: Final = 128
 _LOOK_COST_US: Final = 5
 _GIVE_WAY_US: Final = 640
 _SLICE_US: Final = _LOOKED_AT * _LOOK_COST_US
-# Of the log, so that what is due next is found at once: 4 MB over all relays, twice.
+# Read in one go where more is due than one transaction takes.
+_MOST_AHEAD: Final = 4_000
+# Of the log, so that what is due next is found at once: 4 MB over all relays, three times.
 _KEPT_BYTES_AN_ENTRY: Final = 40
 # Looked at in a row without sending anything: then what is due has its turn.
 _MOST_SCANNED: Final = 10_000
@@ -116,6 +118,8 @@ class Relay:
         self._change: HookedRelay | None = None
         self._codec = Codec.NONE  # that of the records here is good enough for the target
         self._recent = Recent()
+        # Records that are due and did not leave yet, by their entries.
+        self._at_hand: dict[int, Record | None] = {}
         self._told_at = Instant(0)
         self._failing_since: Instant | None = None
 
@@ -184,6 +188,7 @@ class Relay:
     def _forget(self) -> None:
         """What is in memory says nothing any more."""
         self._committed = self._plan = None
+        self._at_hand.clear()
         self._is_loaded = False
 
     def _load(self, committed: str) -> None:
@@ -325,26 +330,48 @@ class Relay:
             yield _LOOK_COST_US
 
     def _due(self, parcel: "_Parcel") -> Steps:
-        """What is due, read in the order of the log, sent in that of their entries."""
-        schedule, log = self._schedule, self.partition.log
-        entries = schedule.take_due(self._clock.wall(), MOST_RECORDS - len(parcel.sends))
-        found: dict[int, Record | None] = {}
-        self._recent.most_bytes = self._node.most_waiting() * _KEPT_BYTES_AN_ENTRY
-        spent_us = 0
-        for entry in sorted(entries, key=offset_of):
-            found[entry], cost_us = self._recent.find(log, offset_of(entry))
-            spent_us += cost_us
-            if spent_us >= _SLICE_US:
-                yield spent_us
-                spent_us = 0
+        """What is due, in the order of its entries."""
+        schedule = self._schedule
+        room = MOST_RECORDS - len(parcel.sends)
+        entries = schedule.take_due(self._clock.wall(), room)
+        if any(entry not in self._at_hand for entry in entries):
+            yield from self._read_ahead(entries)
         for position, entry in enumerate(entries):
             if parcel.is_full:
                 schedule.give_back(entries[position:])
                 return
-            parcel.add(schedule.leaves(entry, found[entry]))
+            parcel.add(schedule.leaves(entry, self._at_hand.pop(entry)))
             cost = self._cost_us()
             if cost > 2 * _LOOK_COST_US:
                 yield cost
+
+    def _read_ahead(self, entries: list[int]) -> Steps:
+        """Their records, and of more that is due: read in the order of the log, so that a batch
+        is read once for many. What is for later is given back."""
+        schedule, log = self._schedule, self.partition.log
+        now = set(entries)
+        later_ones: list[int] = []
+        while len(now) + len(later_ones) < _MOST_AHEAD:
+            more = schedule.take_due(self._clock.wall(), _LOOKED_AT)
+            if not more:
+                break
+            later_ones += more
+            yield _LOOKED_AT * _LOOK_COST_US
+        kept = {one: self._at_hand[one] for one in (*entries, *later_ones) if one in self._at_hand}
+        self._at_hand = kept
+        room = self._recent.most_bytes = self._node.most_waiting() * _KEPT_BYTES_AN_ENTRY
+        spent_us = 0
+        for entry in sorted((*entries, *later_ones), key=offset_of):
+            if entry in kept or (room <= 0 and entry not in now):
+                continue
+            record, cost_us = self._recent.find(log, offset_of(entry))
+            kept[entry] = record
+            room -= 0 if record is None else _size(record)
+            spent_us += cost_us
+            if spent_us >= _SLICE_US:
+                yield spent_us
+                spent_us = 0
+        schedule.give_back(later_ones)
 
 
 class _Parcel:
@@ -361,4 +388,8 @@ class _Parcel:
     def add(self, one: Sent | None) -> None:
         if one is not None:
             self.sends.append(one)
-            self.size += len(one.record.key or b"") + len(one.record.value or b"")
+            self.size += _size(one.record)
+
+
+def _size(record: Record | NewRecord) -> int:
+    return len(record.key or b"") + len(record.value or b"")

@@ -24,6 +24,7 @@ def rule_of(overrides: Mapping[str, str], value: Callable[[str], Any]) -> Rule |
         dead_letters=value("kafkapy.relay.dead.letter.topic"),
         where=value("kafkapy.relay.where"),
         hook=value(HOOK_RELAY),
+        otherwise=value("kafkapy.relay.otherwise"),
     )
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 # moment there may be twice as many.
 MOST_WAITING: Final = 100_000
 LEAST_WAITING: Final = 2_000
-# Beyond that nobody follows who relays to whom.
-_LONGEST_CHAIN: Final = 100
 
 
 class RelayWiring:
@@ -114,15 +112,17 @@ class RelayWiring:
 
     def _circle(self, name: str) -> str | None:
         """Records that never wait would go round for ever."""
-        target, chain = name, [name]
-        for _ in range(_LONGEST_CHAIN):
-            rule = self._rule(target)
-            if rule is None or _waits(rule):
-                return None
-            target = rule.target
-            chain.append(target)
-            if target == name:
-                return f"a circle: {' -> '.join(chain)}"
+        chains: list[tuple[str, ...]] = [(name,)]
+        seen = {name}
+        while chains:
+            chain = chains.pop()
+            rule = self._rule(chain[-1])
+            for target in () if rule is None else rule.targets_at_once:
+                if target == name:
+                    return f"a circle: {' -> '.join((*chain, target))}"
+                if target not in seen:
+                    seen.add(target)
+                    chains.append((*chain, target))
         return None
 
     def _settle(self, name: str) -> None:
@@ -156,8 +156,3 @@ class RelayWiring:
             return None
         value: Callable[[str], Any] = partial(self._topic_configs.value, overrides=overrides)
         return rule_of(overrides, value)
-
-
-def _waits(rule: Rule) -> bool:
-    """Whatever its records say; their own header is spent with the first relay."""
-    return bool(rule.delay_ms or rule.retry_delays_ms)

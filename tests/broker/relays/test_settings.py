@@ -13,7 +13,7 @@ from kafkapy.relays.rule import Rule
 from tests.broker.config.kafka import minimal
 
 TO, DELAY = "kafkapy.relay.to", "kafkapy.relay.delay.ms"
-WHERE = "kafkapy.relay.where"
+WHERE, OTHERWISE = "kafkapy.relay.where", "kafkapy.relay.otherwise"
 RETRY, DEAD = "kafkapy.relay.retry.delays", "kafkapy.relay.dead.letter.topic"
 BROKER = minimal()
 
@@ -27,6 +27,8 @@ def test_settings_make_a_rule_and_none_make_none() -> None:
     assert rule({TO: ""}) is None
     assert rule({TO: "out"}) == Rule("out")
     assert rule({TO: "out", WHERE: "key = 'a'"}) == Rule("out", where="key = 'a'")
+    split = {TO: "out", WHERE: "key = 'a'", OTHERWISE: "rest"}
+    assert rule(split) == Rule("out", where="key = 'a'", otherwise="rest")
     assert rule({TO: "out", DELAY: "70"}) == Rule("out", delay_ms=70)
     retries = {TO: "in", RETRY: "500ms,5s,1m,2h,1d", DEAD: "dead"}
     delays = (500, 5_000, 60_000, 7_200_000, 86_400_000)
@@ -48,6 +50,8 @@ def test_a_span_that_is_none(text: str) -> None:
         {TO: "in", RETRY: "soon", DEAD: "dead"},
         {TO: "in", DELAY: "-1"},
         {TO: "in", WHERE: "key ="},
+        {TO: "in", OTHERWISE: "rest"},
+        {TO: "in", WHERE: "key = 'a'", OTHERWISE: "rest", RETRY: "5s"},
         {TO: "out", "cleanup.policy": "compact"},
         {TO: "out", "cleanup.policy": "compact,delete"},
     ],
@@ -79,8 +83,9 @@ class _Call:
 
 def test_who_names_a_target_may_read_here_and_write_there() -> None:
     call: Any = _Call()
-    settings = [(TO, "in"), (RETRY, "5s"), (DEAD, "dead"), ("retention.ms", "5")]
-    everything = [("READ", "src"), ("WRITE", "in"), ("WRITE", "dead")]
+    settings = [(TO, "in"), (RETRY, "5s"), (DEAD, "dead"), (OTHERWISE, "rest")]
+    settings.append(("retention.ms", "5"))
+    everything = [("READ", "src"), ("WRITE", "in"), ("WRITE", "dead"), ("WRITE", "rest")]
     require_for_relay(Asked(*everything), call, "src", settings)
     for missing in everything:
         allowed = [one for one in everything if one != missing]

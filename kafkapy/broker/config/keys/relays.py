@@ -42,6 +42,11 @@ class RelayKeys(Section):
         "Which records are relayed at all: an expression (docs/EXPRESSIONS.md); empty: all.",
         internal=True,
     )
+    kafkapy_relay_otherwise = string(
+        "",
+        "Topic of the records that kafkapy.relay.where is not for; empty: they stay.",
+        internal=True,
+    )
     kafkapy_relay_delay_ms = int64(
         0,
         "How long after its timestamp a record is relayed that does not say so itself.",
