@@ -26,15 +26,19 @@ class RelayKit(Kit):
 
     def send(self, count: int) -> None:
         """To whoever leads, once: who does not answer may have it or not."""
+        rng = self.rng
+        self.send_due_in(*(rng.between(0, 4_000) if rng.below(3) else 0 for _ in range(count)))
+
+    def send_due_in(self, *waits: int) -> None:
+        """Milliseconds; 0: it waits for nothing."""
         leader = self.leader_or_none(SOURCE)
         if leader is None:
             return
         wall = leader.clock.wall()
         records = []
-        for _ in range(count):
+        for wait in waits:
             self.sent += 1
-            wait = self.rng.between(0, 4_000)
-            headers = (("kafkapy.delay.ms", b"%d" % wait),) if self.rng.below(3) else ()
+            headers = (("kafkapy.delay.ms", b"%d" % wait),) if wait else ()
             records.append(NewRecord(b"%d" % self.rng.below(5), b"%d" % self.sent, wall, headers))
         body = {
             "transactional_id": None,
@@ -118,6 +122,52 @@ def test_a_leader_that_was_cut_off_and_comes_back_doubles_nothing() -> None:
     kit.world.run(1_500)
     kit.world.network.heal()
     check(kit)
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_clocks_that_are_set_lose_and_double_nothing(seed: int) -> None:
+    """Any node's, either way, by up to ten seconds, between records and deaths."""
+    kit = RelayKit(seed)
+    for _ in range(5):
+        kit.send(10)
+        kit.world.run(kit.rng.between(50, 1_500))
+        kit.victim().clock.set_wall(kit.rng.between(-10_000, 10_000))
+        kit.send(10)
+        dead = kit.victim()
+        dead.kill()
+        kit.world.run(kit.rng.between(50, 1_500))
+        dead.start()
+        kit.wait(lambda host=dead: host.is_serving)  # type: ignore[misc]
+    check(kit)
+
+
+def test_what_is_due_follows_the_wall_clock_and_survives_restarts() -> None:
+    """An hour ahead, all of them die, and one hour later it is there; not before."""
+    kit = RelayKit(13)
+    kit.send_due_in(3_600_000)
+    kit.wait(lambda: len(kit.committed(SOURCE, 0)) == 1)
+    for host in kit.world.brokers:
+        host.kill()
+    for host in kit.world.brokers:
+        host.start()
+    kit.wait(lambda: all(host.is_serving for host in kit.world.brokers))
+    kit.wait(lambda: kit.leader_or_none(SOURCE) is not None)
+    kit.world.run(10_000)
+    assert (len(kit.committed(SOURCE, 0)), kit.arrived()) == (1, [])
+    for host in kit.world.brokers:
+        host.clock.set_wall(3_600_000)
+    kit.world.run(3_000)
+    assert len(kit.arrived()) == 1
+    for host in kit.world.brokers:
+        host.clock.set_wall(0)
+    kit.send_due_in(1_000)
+    kit.wait(lambda: len(kit.committed(SOURCE, 0)) == 2)
+    for host in kit.world.brokers:
+        host.clock.set_wall(-60_000)
+    kit.world.run(20_000)
+    assert len(kit.arrived()) == 1, "held back while it is not due any more"
+    kit.world.run(60_000)
+    assert len(kit.arrived()) == 2
 
 
 def test_due_records_leave_on_time_by_the_leaders_clock() -> None:
