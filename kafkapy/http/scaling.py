@@ -7,6 +7,9 @@ many consumers it needs: KEDA's metrics-api scaler, a script, a horizontal autos
 Any node may be asked, of a group that another coordinates too. `busy_partitions` have something to
 read: more consumers than that have nothing to do. `lag_seconds` and `lag_rate` are what the
 group's coordinator has looked at; another node says null.
+
+A partition of which the group has committed nothing is not behind, as far as anybody knows: its
+consumers may begin at the end. `?reset=earliest` says that they begin at the start, and counts it.
 """
 
 from starlette.requests import Request
@@ -17,13 +20,20 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.api import shapes
 from kafkapy.http.api.declaring import Api, Told, declared
-from kafkapy.http.api.parameters import Parameter
+from kafkapy.http.api.parameters import Parameter, Word
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.site import Site
 
 _TOPIC = Parameter("topic", "Count this topic alone")
+_RESET = Word(
+    "reset",
+    "Where its consumers begin in a partition of which nothing is committed: from earliest on, all "
+    "of it is counted, in the topics of which something is committed or the one that is asked for",
+    "latest",
+    "earliest",
+)
 _TOLD = shapes.fields(
     {
         "group": shapes.TEXT,
@@ -42,7 +52,7 @@ def routes(site: Site) -> list[BaseRoute]:
     @declared(
         "How far a group is behind, for who decides how many consumers it needs",
         subject="Groups",
-        parameters=(_TOPIC,),
+        parameters=(_TOPIC, _RESET),
         answers={200: Told("null: the group's coordinator knows", _TOLD)},
         problems=(404,),
     )
@@ -54,6 +64,9 @@ def routes(site: Site) -> list[BaseRoute]:
             for where, offset in (await groups.committed(kafka, group)).items()
             if topic in (None, where.topic)
         }
+        if _RESET.of(request) == "earliest":
+            topics = {where.topic for where in committed} if topic is None else {topic}
+            committed = await _starts(kafka, topics) | committed
         if not committed:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, group, "it has committed nothing (yet)")
         lags = await _lags(kafka, committed)
@@ -71,6 +84,17 @@ def routes(site: Site) -> list[BaseRoute]:
         return JSONResponse(told)
 
     return [Api("/api/v1/scaling/groups/{group}", GET=scaling)]
+
+
+async def _starts(kafka: Kafka, topics: set[str]) -> dict[TopicPartition, int]:
+    found: dict[TopicPartition, int] = {}
+    for topic in sorted(topics):
+        known = kafka.image.topics_by_name.get(topic)
+        if known is not None and known.partitions:
+            wanted = dict.fromkeys(known.partitions, records.START)
+            for partition, start in (await records.list_offsets(kafka, topic, wanted)).items():
+                found[TopicPartition(topic, partition)] = start
+    return found
 
 
 async def _lags(kafka: Kafka, committed: dict[TopicPartition, int]) -> dict[TopicPartition, int]:

@@ -28,6 +28,27 @@ def test_lag_is_one_object(broker: Broker) -> None:
         assert unknown.json()["error"] == "GROUP_ID_NOT_FOUND"
 
 
+def test_partitions_that_nobody_has_read_count_for_who_begins_at_the_start(
+    broker: Broker,
+) -> None:
+    broker.create_topic("half-read", partitions=3)
+
+    async def work(kafka: Kafka) -> None:
+        for partition in range(3):
+            await records.produce(kafka, "half-read", partition, [NewRecord(None, b"v", 1)] * 10)
+        await groups.commit(kafka, "beginners", {TopicPartition("half-read", 0): 4})
+
+    with_kafka(broker, work)
+    with client_of(broker) as client:
+        where = "/api/v1/scaling/groups/beginners"
+        told = [client.get(where + query).json() for query in ("", "?reset=earliest")]
+        assert [(one["lag"], one["busy_partitions"]) for one in told] == [(6, 1), (26, 3)]
+        unread = "/api/v1/scaling/groups/nobody-yet?topic=half-read"
+        assert client.get(unread).status_code == 404
+        assert client.get(unread + "&reset=earliest").json()["lag"] == 30
+        assert client.get(where + "?reset=middle").status_code == 400
+
+
 def test_what_the_coordinator_looked_at_is_told_too(broker: Broker) -> None:
     broker.create_topic("looked-at")
 
