@@ -1,6 +1,6 @@
 """Others' programs, built where their sources can be had, and a node that they look at.
 
-KEDA's scalers, kafka_exporter and KMinion come by Go's module proxy. What a proxy does not have
+KEDA's scalers and the programs of MODULES come by Go's module proxy. What a proxy does not have
 is built from EXPORTER_SOURCES/<name>, a clone of its repository; else its tests are skipped, and
 say so.
 """
@@ -24,11 +24,15 @@ from tests.http.pages import HTTP, with_kafka
 ROOT: Final = Path(__file__).parent.parent
 KEPT: Final = ROOT / ".exporters"
 KEDA: Final = "github.com/kedacore/keda/v2@v2.21.0"
-# Program -> its module, and the version that was run.
+# Program -> its module, and the version that was run; in a clone, where its main package is.
 MODULES: Final = {
+    "Burrow": "github.com/linkedin/Burrow@ced55ba90f6b",
+    "kaf": "github.com/birdayz/kaf/cmd/kaf@fd9c0ca11715",
+    "kafkactl": "github.com/deviceinsight/kafkactl/v5@9005d01a0bf1",
     "kafka_exporter": "github.com/danielqsj/kafka_exporter@953e2f1745b9",
     "kminion": "github.com/cloudhut/kminion/v2@4f3867a4400b",
 }
+_PACKAGES: Final = {"kaf": "./cmd/kaf"}
 _MOST_SECONDS: Final = 1800
 
 Run = Callable[[list[str], Path], "subprocess.CompletedProcess[str]"]
@@ -80,7 +84,7 @@ def program(name: str) -> Path:
     told = _run([go, "install", MODULES[name]], KEPT)
     sources = os.environ.get("EXPORTER_SOURCES")
     if told.returncode and sources is not None:
-        told = _run([go, "build", "-o", str(made), "."], Path(sources) / name)
+        told = _run([go, "build", "-o", str(made), _PACKAGES.get(name, ".")], Path(sources) / name)
     if told.returncode:
         pytest.skip(f"{name} cannot be had: {told.stderr.splitlines()[-1]}")
     return made
