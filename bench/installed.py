@@ -135,8 +135,9 @@ def _only_one() -> Iterator[None]:
 
 
 def _environment(sources: Path) -> Path:
-    """The environment with what these sources depend on."""
-    wanted = tomllib.loads((sources / "pyproject.toml").read_text())["project"]["dependencies"]
+    """The environment with what these sources depend on, and what their HTTP needs."""
+    project = tomllib.loads((sources / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + project.get("optional-dependencies", {}).get("http", [])
     pins = sources / "constraints.txt"
     python, name = _python()
     environment = _PLACE / f"python-{_digest([pins], *wanted, python, name)}"

@@ -131,7 +131,7 @@ def test_burrow_reads_groups_from_the_offsets_topic(node: Broker, tmp_path: Path
     [port] = free_ports(1)
     text = _BURROW.format(port=port, bootstrap=node.bootstrap)
     (tmp_path / "burrow.toml").write_text(text)
-    command = [program("Burrow"), "--config-dir", tmp_path]
+    command: list[str | Path] = [program("Burrow"), "--config-dir", tmp_path]
     with open(tmp_path / "log", "wb") as log:
         running = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)
     try:

@@ -22,10 +22,14 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 class _Collector(BaseHTTPRequestHandler):
     heard: ClassVar[list[bytes]] = []
+    news: ClassVar[threading.Condition] = threading.Condition()
 
     def do_POST(self) -> None:
         assert self.headers["content-type"] == "application/x-protobuf"
-        self.heard.append(self.rfile.read(int(self.headers["content-length"])))
+        data = self.rfile.read(int(self.headers["content-length"]))
+        with self.news:
+            self.heard.append(data)
+            self.news.notify_all()
         self.send_response(200)
         self.end_headers()
 
@@ -75,6 +79,51 @@ def test_a_produce_is_a_span_of_its_records_trace(collector: str) -> None:
     assert attributes["messaging.operation.name"] == "produce"
     assert attributes["messaging.client.id"] == "shop"
     assert 0 <= span.end_time_unix_nano - span.start_time_unix_nano < 60 * 10**9
+
+
+def _spans() -> dict[str, Any]:
+    """Those heard of so far, by name."""
+    return {
+        span.name: span
+        for data in _Collector.heard
+        for resource in ExportTraceServiceRequest.FromString(data).resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    }
+
+
+def test_by_its_settings_a_node_tells_of_produce_and_of_fetch(collector: str) -> None:
+    """From the settings to the collector; and the consumer goes on with the producer's trace."""
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    settings = {**HTTP, "http.tracing.endpoint": collector, "http.tracing.ratio": "1.0"}
+    with Broker(settings) as broker:
+        broker.create_topic("carried")
+        told = {"bootstrap.servers": broker.bootstrap}
+        producer = confluent_kafka.Producer(told)
+        header = f"00-{TRACE}-{PARENT}-01"
+        producer.produce("carried", b"x", headers=[("traceparent", header.encode())])
+        producer.flush(10)
+        consumer = confluent_kafka.Consumer(
+            {**told, "group.id": "readers", "auto.offset.reset": "earliest"}
+        )
+        consumer.subscribe(["carried"])
+        message = consumer.poll(30)
+        assert message is not None
+        assert dict(message.headers())["traceparent"] == header.encode()
+
+        def is_told() -> bool:
+            kinds = {name.split()[0] for name in _spans()}
+            return kinds >= {"produce", "fetch"}
+
+        with _Collector.news:
+            assert _Collector.news.wait_for(is_told, 60), list(_spans())
+        consumer.close()
+    produced = next(span for name, span in _spans().items() if name.startswith("produce"))
+    fetched = next(span for name, span in _spans().items() if name.startswith("fetch"))
+    assert (produced.trace_id.hex(), produced.parent_span_id.hex()) == (TRACE, PARENT)
+    assert fetched.trace_id != produced.trace_id
+    assert len(fetched.trace_id) == 16
+    assert fetched.parent_span_id == b""
 
 
 def test_what_is_not_chosen_is_not_followed() -> None:
