@@ -34,10 +34,6 @@ _POM = """\
 </project>
 """
 
-_ALONE = (
-    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
-)
-
 _LOG4J = """\
 status=error
 rootLogger.level=${sys:kafkapy.log.level:-warn}
@@ -130,6 +126,15 @@ SPARK_KAFKA = Bundle(
 )
 
 
+# Confluent's Avro serializers, 7.9.5, with the clients that they were made for: inside of a plug-in
+# of Apache Pinot's, under their own names. By themselves they lie in Confluent's repository.
+CONFLUENT_AVRO = Bundle(
+    "confluent-avro-7.9.5",
+    ("org.apache.pinot:pinot-confluent-avro:1.5.0:jar:shaded",),
+    with_dependencies=False,
+)
+
+
 def cache() -> Path:
     """Where fetched jars are kept between runs and between clones."""
     return Path(os.environ.get("KAFKAPY_CACHE", "~/.cache/kafkapy")).expanduser()
@@ -169,32 +174,38 @@ def _fetch(bundle: Bundle) -> None:
     """Let Maven copy the jars beside their place, then move them there in one step."""
     with tempfile.TemporaryDirectory(dir=cache(), prefix="fetch-") as scratch:
         build = Path(scratch)
-        dependencies = "\n".join(_dependency(c, bundle) for c in bundle.coordinates)
-        (build / "pom.xml").write_text(_POM.format(name=bundle.name, dependencies=dependencies))
-        command = ["mvn", "-q", "-B", "dependency:copy-dependencies"]
-        command.append(f"-DoutputDirectory={build / 'libs'}")
-        done = subprocess.run(
-            command,
-            cwd=build,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        if done.returncode != 0:
-            lines = (done.stdout + done.stderr).strip().splitlines()
-            raise Unavailable(f"Maven could not fetch {bundle.name}: {' / '.join(lines[:3])}")
+        if bundle.with_dependencies:
+            dependencies = "\n".join(map(_dependency, bundle.coordinates))
+            (build / "pom.xml").write_text(_POM.format(name=bundle.name, dependencies=dependencies))
+            _run_maven(bundle, build, "dependency:copy-dependencies")
+        else:
+            for coordinate in bundle.coordinates:
+                _run_maven(bundle, build, "dependency:copy", f"-Dartifact={coordinate}")
         bundle.directory.mkdir(exist_ok=True)
         log4j_properties(bundle).write_text(_LOG4J)
         (build / "libs").rename(bundle.libs)
 
 
-def _dependency(coordinate: str, bundle: Bundle) -> str:
+def _run_maven(bundle: Bundle, build: Path, *goal: str) -> None:
+    done = subprocess.run(
+        ["mvn", "-q", "-B", *goal, f"-DoutputDirectory={build / 'libs'}"],
+        cwd=build,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        raise Unavailable(f"Maven could not fetch {bundle.name}: {' / '.join(lines[:3])}")
+
+
+def _dependency(coordinate: str) -> str:
     group, artifact, version = coordinate.split(":")
     return (
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-        f"<version>{version}</version>{'' if bundle.with_dependencies else _ALONE}</dependency>"
+        f"<version>{version}</version></dependency>"
     )
 
 

@@ -40,7 +40,11 @@ _ALWAYS: Final = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 _ALLOWED_METHODS: Final = "GET, POST, PUT, PATCH, DELETE"
-_ALLOWED_HEADERS: Final = "authorization, content-type, idempotency-key, if-match"
+_ALLOWED_HEADERS: Final = (
+    "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id"
+)
+# What a page's script may read of an answer, beside what browsers always let it read.
+_EXPOSED_HEADERS: Final = b"etag, location, idempotency-replayed, retry-after"
 _CORS_SECONDS: Final = "600"
 # Where the server puts whose certificate the client has shown (server.py).
 CERTIFIED: Final = "kafkapy.certified"
@@ -190,6 +194,7 @@ def _with_headers(scope: Scope, send: Send, origins: frozenset[str]) -> Send:
     if origin is not None and origin in origins:
         more.append((b"access-control-allow-origin", origin.encode()))
         more.append((b"access-control-allow-credentials", b"true"))
+        more.append((b"access-control-expose-headers", _EXPOSED_HEADERS))
     if origins:
         more.append((b"vary", b"origin"))
 

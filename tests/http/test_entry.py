@@ -88,6 +88,38 @@ def test_an_origin_that_is_named_may_ask(strict: Broker) -> None:
     assert answer.status_code == 204
     assert answer.headers["access-control-allow-origin"] == "https://ours.example"
     assert "POST" in answer.headers["access-control-allow-methods"]
+    assert "if-match" in answer.headers["access-control-allow-headers"]
+
+
+def test_a_page_of_an_origin_that_is_named_reads_writes_and_sees_tags(strict: Broker) -> None:
+    strict.create_topic("theirs")
+    headers = {"origin": "https://ours.example"}
+    with client_of(strict, headers=headers) as client:
+        written = client.post("/api/v1/topics/theirs/messages", json={"value": 1})
+        read = client.get("/api/v1/topics/theirs")
+    assert (written.status_code, read.status_code) == (200, 200)
+    assert read.headers["access-control-allow-origin"] == "https://ours.example"
+    assert "etag" in read.headers["access-control-expose-headers"]
+    assert "origin" in read.headers["vary"]
+
+
+def test_a_page_of_an_origin_that_is_not_named_neither_writes_nor_listens(strict: Broker) -> None:
+    strict.create_topic("not-theirs")
+    with client_of(strict, headers={"origin": "https://theirs.example"}) as client:
+        path = "/api/v1/topics/not-theirs"
+        assert client.post(f"{path}/messages", json={"value": 1}).status_code == 403
+        asked = {"access-control-request-method": "POST"}
+        assert client.options(f"{path}/messages", headers=asked).status_code == 403
+        upgrade = {
+            "connection": "upgrade",
+            "upgrade": "websocket",
+            "sec-websocket-version": "13",
+            "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+        }
+        assert "access-control-allow-origin" not in client.get(path).headers
+    with client_of(strict, headers={"origin": "https://theirs.example"}) as socket:
+        assert socket.get(f"{path}/partitions/0/stream", headers=upgrade).status_code == 403
+    assert not strict.records("not-theirs")
 
 
 def test_a_head_that_is_too_long_is_refused(strict: Broker) -> None:

@@ -114,6 +114,33 @@ def test_what_cannot_be_is_a_problem(
     assert answer.headers["content-type"] == "application/problem+json"
 
 
+def test_lists_come_in_pages_that_join(broker: Broker, over_http: httpx.Client) -> None:
+    names = [f"page-{n:02}" for n in range(7)]
+    broker.create_topic("page-00")
+    body = {"offsets": [{"topic": "page-00", "partition": 0, "offset": 0}]}
+    for name in names:
+        if name != "page-00":
+            broker.create_topic(name)
+        assert over_http.post(f"{GROUPS}/{name}/offsets", json=body).status_code == 200
+    for path, what in ((TOPICS, "topics"), (GROUPS, "groups")):
+        found: list[str] = []
+        after: str | None = "page-"
+        while after is not None:
+            page = over_http.get(path, params={"after": after, "limit": 3}).json()
+            found += [one["name"] for one in page[what]]
+            after = page.get("next")
+        assert [one for one in found if one.startswith("page-")] == names
+
+
+def test_a_topic_is_told_again_when_it_has_changed(broker: Broker, over_http: httpx.Client) -> None:
+    broker.create_topic("tagged")
+    tag = over_http.get(f"{TOPICS}/tagged").headers["etag"]
+    same = over_http.get(f"{TOPICS}/tagged", headers={"if-none-match": tag})
+    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
+    over_http.post(f"{TOPICS}/tagged/messages", json={"value": 1})
+    assert over_http.get(f"{TOPICS}/tagged", headers={"if-none-match": tag}).status_code == 200
+
+
 @pytest.fixture
 def secured() -> Iterator[Broker]:
     with Broker(SASL) as started:
