@@ -71,20 +71,65 @@ def test_a_level_allows_what_its_readers_can_read(level: Level, change: str) -> 
     assert caught.value.status == 409
 
 
+# The same of languages in which a level allows other things: a field of a message is added or
+# taken away at will, its type not changed; an object that is closed reads no property more.
+MESSAGE = 'syntax = "proto3"; message R {{ {} }}'
+OBJECT = '{{"type": "object", "properties": {{{}}}, "additionalProperties": false}}'
+OTHERS = {
+    SchemaType.PROTOBUF: {
+        "+": (MESSAGE.format("int32 a = 1;"), MESSAGE.format("int32 a = 1; string b = 2;")),
+        "t": (MESSAGE.format("int32 a = 1;"), MESSAGE.format("string a = 1;")),
+    },
+    SchemaType.JSON: {
+        "+": (OBJECT.format('"a": {}'), OBJECT.format('"a": {}, "b": {}')),
+        "-": (OBJECT.format('"a": {}, "b": {}'), OBJECT.format('"a": {}')),
+        "t": ('{"type": "integer"}', '{"type": "string"}'),
+    },
+}
+BACKWARDS = frozenset(("BACKWARD", "BACKWARD_TRANSITIVE"))
+FORWARDS = frozenset(("FORWARD", "FORWARD_TRANSITIVE"))
+
+
+@pytest.mark.parametrize("level", list(Level))
 @pytest.mark.parametrize(
-    ("level", "is_transitive"), [("BACKWARD", False), ("BACKWARD_TRANSITIVE", True)]
+    ("language", "change"), [(one, change) for one, found in OTHERS.items() for change in found]
 )
-def test_a_transitive_level_looks_further_back(level: str, is_transitive: bool) -> None:
-    """x: int, then nothing, then x: string with a default: only the second can be read."""
+def test_a_level_allows_what_it_does_in_each_language(
+    level: Level, language: SchemaType, change: str
+) -> None:
     world = World()
-    world.set_config(None, compatibility=level)
-    steps = ['[{"name":"x","type":"int"}]', "[]", '[{"name":"x","type":"string","default":""}]']
+    world.set_config("s", compatibility=str(level))
+    old, new = (Schema(language, text) for text in OTHERS[language][change])
+    world.register("s", old)
+    by_language = {
+        (SchemaType.PROTOBUF, "+"): frozenset(Level),
+        (SchemaType.JSON, "+"): BACKWARDS,
+        (SchemaType.JSON, "-"): FORWARDS,
+    }
+    if level in by_language.get((language, change), ()) or level is Level.NONE:
+        assert world.register("s", new)[1] == 2
+        return
+    with pytest.raises(RegistryError) as caught:
+        world.register("s", new)
+    assert code_of(caught) == ErrorCode.INCOMPATIBLE_SCHEMA
+
+
+@pytest.mark.parametrize("level", [one for one in Level if one is not Level.NONE])
+def test_a_transitive_level_looks_further_back(level: Level) -> None:
+    """x: int, then nothing, then x: string: each reads the one beside it, nobody the third."""
+    world = World()
+    world.set_config(None, compatibility=str(level))
+    steps = [
+        '[{"name":"x","type":"int","default":0}]',
+        "[]",
+        '[{"name":"x","type":"string","default":""}]',
+    ]
     schemas = [
         Schema(SchemaType.AVRO, f'{{"type":"record","name":"R","fields":{step}}}') for step in steps
     ]
     world.register("s", schemas[0])
     world.register("s", schemas[1])
-    if not is_transitive:
+    if "TRANSITIVE" not in level:
         assert world.register("s", schemas[2])[1] == 3
         return
     with pytest.raises(RegistryError) as caught:
