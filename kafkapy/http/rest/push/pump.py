@@ -5,7 +5,8 @@
 
 At most `window` messages are told and not acknowledged; without a window the listener's socket is
 what holds it up. An acknowledgement is of all of its partition up to its offset. So a slow listener
-costs the node one answer of 256 KiB, a connection, and a place in its group until its session ends.
+costs the node one answer (256 KiB, or a batch that is larger), a connection, and a place in its
+group until its session ends.
 """
 
 import heapq
