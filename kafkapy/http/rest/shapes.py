@@ -72,13 +72,13 @@ _MESSAGE_MAYBE: Final = {
 }
 MESSAGE_OUT: Final = fields(_MESSAGE_NEEDED, _MESSAGE_MAYBE, title="Message")
 
-_SCHEMA_ID: Final = number(0, 2**31 - 1)
+# One that is not there is not found, whatever its size.
 SCHEMA_CHOICE: Final = either(
-    _SCHEMA_ID,
+    WHOLE,
     word("latest"),
     fields(
         maybe={
-            "id": _SCHEMA_ID,
+            "id": WHOLE,
             "subject": TEXT,
             "version": either(WHOLE, TEXT),
             "schemaType": word("AVRO", "JSON", "PROTOBUF"),
