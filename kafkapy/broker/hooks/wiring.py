@@ -16,6 +16,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.hooks.appends import AppendTeller
 from kafkapy.broker.hooks.of_node import guarded
 from kafkapy.broker.hooks.produce import ProduceGate, Room
+from kafkapy.broker.hooks.sealed import SEALED, SealedGate
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.core.ids import TopicPartition
@@ -100,7 +101,12 @@ class HookWiring:
     def _settle(self, partition: Partition) -> None:
         """By its topic's settings as they are now."""
         settings = self._image().configs(TOPIC_RESOURCE, partition.topic_partition.topic)
-        self._settle_produce(partition, settings.get(HOOK_PRODUCE))
+        if settings.get(SEALED, "").strip().lower() == "true" and not partition.is_internal:
+            partition.use_hook(SealedGate(partition.topic_partition.topic))
+        else:
+            if isinstance(partition.hook, SealedGate):
+                partition.use_hook(None)
+            self._settle_produce(partition, settings.get(HOOK_PRODUCE))
         self._settle_append(partition, settings.get(HOOK_APPEND))
 
     def _settle_append(self, partition: Partition, name: str | None) -> None:

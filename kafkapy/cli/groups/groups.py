@@ -1,39 +1,26 @@
 """`kafkapy groups`: list, describe with lag, reset offsets, delete."""
 
 import argparse
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from kafkapy.cli.arguments import asking, utf8
-from kafkapy.cli.client import Client, check, check_all
+from kafkapy.cli.client import check, check_all
 from kafkapy.cli.finding import GROUP, chosen_partitions, coordinator, each_broker
+from kafkapy.cli.groups.asking import (
+    Described,
+    commit_offsets,
+    committed_offsets,
+    described_group,
+    offsets_at,
+)
 from kafkapy.cli.groups.reset_plan import Target, add_targets, new_offsets, target_of
 from kafkapy.cli.groups.share import described_share, show_share
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
-from kafkapy.core.errors import ErrorCode
-from kafkapy.group.embedded import read_assignment
 from kafkapy.protocol.api_keys import ApiKey
 
 _END: Final = -1
 _START: Final = -2
-
-
-class _Member(NamedTuple):
-    member_id: str
-    client_id: str
-    host: str
-
-
-class _Described(NamedTuple):
-    """`owners` by (topic, partition)."""
-
-    kind: str
-    state: str
-    members: list[tuple[_Member, list[tuple[str, int]]]]
-
-    @property
-    def owners(self) -> dict[tuple[str, int], _Member]:
-        return {where: member for member, owned in self.members for where in owned}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,9 +79,9 @@ def _describe(options: argparse.Namespace) -> int:
         share = described_share(client, options.group)
         if share is not None:
             return show_share(client, options, share)
-        group = _described(client, options.group)
-        committed = _committed(client, options.group)
-        ends = _offsets_at(client, {*committed, *group.owners}, _END, is_whole=False)
+        group = described_group(client, options.group)
+        committed = committed_offsets(client, options.group)
+        ends = offsets_at(client, {*committed, *group.owners}, _END, is_whole=False)
     if options.members:
         show(_member_rows(group), as_json=options.json, empty="no members")
         return 0
@@ -121,7 +108,7 @@ def _describe(options: argparse.Namespace) -> int:
     return 0
 
 
-def _member_rows(group: _Described) -> list[dict[str, Any]]:
+def _member_rows(group: Described) -> list[dict[str, Any]]:
     return [
         {
             "member": member.member_id,
@@ -138,16 +125,16 @@ def _reset(options: argparse.Namespace) -> int:
     with coordinator(options.server, GROUP, options.group) as client:
         if described_share(client, options.group) is not None:
             raise Failed(f"{options.group} is a share group: kafka-share-groups resets these")
-        committed = _committed(client, options.group)
+        committed = committed_offsets(client, options.group)
         wanted = chosen_partitions(client, options.topic) or set(committed)
         if not wanted:
             raise Failed(f"group {options.group} has no offsets: name topics with --topic")
-        starts = _offsets_at(client, wanted, _START)
-        ends = _offsets_at(client, wanted, _END)
-        at_time = {} if target.timestamp is None else _offsets_at(client, wanted, target.timestamp)
+        starts = offsets_at(client, wanted, _START)
+        ends = offsets_at(client, wanted, _END)
+        at_time = {} if target.timestamp is None else offsets_at(client, wanted, target.timestamp)
         chosen = new_offsets(target, wanted, committed, starts, ends, at_time)
         if not options.dry_run:
-            _commit(client, options.group, chosen)
+            commit_offsets(client, options.group, chosen)
     rows = [
         {"topic": topic, "partition": partition, "from": committed.get(where), "to": chosen[where]}
         for where in sorted(chosen)
@@ -167,104 +154,6 @@ def _delete(options: argparse.Namespace) -> int:
         found.append((answer.results[0].error_code, f"group {group}", None))
     check_all(found)
     return 0
-
-
-# Asking
-
-
-def _described(client: Client, group: str) -> _Described:
-    answer = client.ask(
-        ApiKey.CONSUMER_GROUP_DESCRIBE,
-        {"group_ids": [group], "include_authorized_operations": False},
-    ).groups[0]
-    if answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-        return _described_classic(client, group)
-    check(answer.error_code, f"group {group}", answer.error_message)
-    members = []
-    for one in answer.members:
-        owned = [
-            (topic.topic_name, partition)
-            for topic in one.assignment.topic_partitions
-            for partition in topic.partitions
-        ]
-        members.append((_Member(one.member_id, one.client_id, one.client_host), owned))
-    return _Described("consumer", answer.group_state, members)
-
-
-def _described_classic(client: Client, group: str) -> _Described:
-    answer = client.ask(
-        ApiKey.DESCRIBE_GROUPS, {"groups": [group], "include_authorized_operations": False}
-    ).groups[0]
-    check(answer.error_code, f"group {group}", answer.error_message)
-    members = []
-    for one in answer.members:
-        assignment = None
-        if answer.protocol_type == "consumer":
-            assignment = read_assignment(one.member_assignment)
-        owned = [
-            (topic.topic, partition)
-            for topic in (assignment.assigned_partitions if assignment else ())
-            for partition in topic.partitions
-        ]
-        members.append((_Member(one.member_id, one.client_id, one.client_host), owned))
-    return _Described("classic", answer.group_state, members)
-
-
-def _committed(client: Client, group: str) -> dict[tuple[str, int], int]:
-    answer = client.ask(
-        ApiKey.OFFSET_FETCH,
-        {"groups": [{"group_id": group, "topics": None}], "require_stable": False},
-    ).groups[0]
-    check(answer.error_code, f"group {group}")
-    return {
-        (topic.name, one.partition_index): one.committed_offset
-        for topic in answer.topics
-        for one in topic.partitions
-    }
-
-
-def _offsets_at(
-    client: Client, wanted: set[tuple[str, int]], timestamp: int, *, is_whole: bool = True
-) -> dict[tuple[str, int], int]:
-    """Of partitions that exist; a topic that is gone has no offsets. Failed where a partition
-    has none to tell now, unless the rest is worth knowing (not `is_whole`)."""
-    found = {}
-    existing = {topic.name for topic in client.metadata(None).topics}
-    for topic in sorted({name for name, _ in wanted} & existing):
-        indexes = [partition for name, partition in wanted if name == topic]
-        asked = dict.fromkeys(indexes, timestamp)
-        offsets = (
-            client.offsets(topic, asked) if is_whole else client.known_offsets(topic, asked)[0]
-        )
-        found.update({(topic, index): offset for index, offset in offsets.items()})
-    return found
-
-
-def _commit(client: Client, group: str, offsets: dict[tuple[str, int], int]) -> None:
-    topics: dict[str, list[dict[str, Any]]] = {}
-    for (topic, partition), offset in offsets.items():
-        topics.setdefault(topic, []).append(
-            {
-                "partition_index": partition,
-                "committed_offset": offset,
-                "committed_leader_epoch": -1,
-                "committed_metadata": "",
-            }
-        )
-    answer = client.ask(
-        ApiKey.OFFSET_COMMIT,
-        {
-            "group_id": group,
-            "generation_id_or_member_epoch": -1,
-            "member_id": "",
-            "topics": [{"name": name, "partitions": rows} for name, rows in topics.items()],
-        },
-    )
-    for topic in answer.topics:
-        for one in topic.partitions:
-            if one.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
-                raise Failed(f"group {group} is active: stop its members first")
-            check(one.error_code, f"{topic.name}-{one.partition_index}")
 
 
 def _words(given: str | None) -> list[str]:

@@ -7,6 +7,7 @@ from kafkapy.cli.arguments import INT16, INT32, asking, utf8
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
+from kafkapy.cli.topics import shrink
 from kafkapy.protocol.api_keys import ApiKey
 
 TOPIC_RESOURCE: Final = 2
@@ -42,6 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     alter.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     alter.add_argument("--delete-config", action="append", default=[], metavar="KEY")
     alter.set_defaults(run=_alter)
+    shrink.add_arguments(
+        actions.add_parser(
+            "shrink",
+            help="fewer partitions, in another topic, with every record and in order",
+            parents=[common],
+        )
+    )
     delete = actions.add_parser("delete", help="topics and all their records", parents=[common])
     delete.add_argument("topic", nargs="+", type=utf8)
     delete.set_defaults(run=_delete)

@@ -4,11 +4,19 @@ kafkapy's own: Apache Kafka knows none of them. A topic's are shown only where t
 """
 
 from kafkapy.broker.config.key import Section
-from kafkapy.broker.config.make import int32, string, strings
+from kafkapy.broker.config.make import boolean, int32, string, strings
 from kafkapy.broker.config.validators import at_least
 
 
-class HookTopicKeys(Section):
+class SealKeys(Section):
+    kafkapy_sealed = boolean(
+        False,
+        "Whether clients may write nothing more to the topic (docs/SHRINKING.md).",
+        internal=True,
+    )
+
+
+class HookTopicKeys(SealKeys):
     kafkapy_hook_produce = string(
         "",
         "Hook that sees each record before it is written, and may change or refuse it.",
