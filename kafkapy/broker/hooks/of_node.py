@@ -21,21 +21,33 @@ def guarded(
     return Guarded(name, kind, method, topic, hooks, allowance, journal)
 
 
-def connection_hook(
-    config: BrokerConfig, hooks: HookSource, journal: Journal
-) -> Callable[[Peer], None] | None:
-    """What is to be told of each connection. None: nobody wants to know."""
-    name = config.kafkapy_hook_connection
-    if not name:
-        return None
-    came = guarded(config, hooks, journal, name, ConnectionHook, "connected")
-    went = guarded(config, hooks, journal, name, ConnectionHook, "disconnected")
+class NodeHooks:
+    """Made with the node, whatever its roles. `made`: with the settings that name them."""
 
-    def connected(peer: Peer) -> None:
-        _tell(came, peer)
-        peer.on_close.append(partial(_tell, went, peer))
+    def __init__(self, config: BrokerConfig, source: HookSource, journal: Journal) -> None:
+        self.source = source
+        self.made: list[tuple[str, Guarded]] = []
+        self._config = config
+        self._journal = journal
 
-    return connected
+    def get(self, setting: str, name: str, kind: type, method: str) -> Guarded:
+        hook = guarded(self._config, self.source, self._journal, name, kind, method)
+        self.made.append((setting, hook))
+        return hook
+
+    def of_connections(self) -> Callable[[Peer], None] | None:
+        """What is to be told of each connection. None: nobody wants to know."""
+        name = self._config.kafkapy_hook_connection
+        if not name:
+            return None
+        came = self.get("kafkapy.hook.connection", name, ConnectionHook, "connected")
+        went = self.get("kafkapy.hook.connection", name, ConnectionHook, "disconnected")
+
+        def connected(peer: Peer) -> None:
+            _tell(came, peer)
+            peer.on_close.append(partial(_tell, went, peer))
+
+        return connected
 
 
 def _tell(hook: Guarded, peer: Peer) -> None:

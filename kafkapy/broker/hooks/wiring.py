@@ -9,7 +9,7 @@ Partitions whose topic names none are looked up once, when their leadership or t
 settings change, and pay nothing beside that.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from kafkapy.broker.config.broker_config import BrokerConfig
@@ -58,9 +58,10 @@ class HookWiring:
         # By setting and topic.
         self._hooks: dict[tuple[str, str], Guarded] = {}
 
-    def __iter__(self) -> Iterator[tuple[str, Guarded]]:
-        """Those that are in use, each with the setting that names it."""
-        return iter([(setting, hook) for (setting, _), hook in self._hooks.items()])
+    def snapshot(self) -> list[tuple[str, Guarded]]:
+        """Those that are in use, each with the setting that names it; at once, so that another
+        thread may ask for it too (kafkapy/http)."""
+        return [(setting, hook) for (setting, _), hook in list(self._hooks.items())]
 
     def guarded(self, setting: str, topic: str, name: str, kind: type, method: str) -> Guarded:
         """The hook `name` of the topic, as it is named by `setting`."""

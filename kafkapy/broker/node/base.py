@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.hooks.of_node import connection_hook
+from kafkapy.broker.hooks.of_node import NodeHooks
 from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.node.endpoints import Endpoints
 from kafkapy.broker.node.identity import CannotStart, Identity, identify
@@ -60,7 +60,7 @@ class NodeBase:
     ) -> None:
         self.config = config
         # Where Python is found that is asked about records.
-        self.hooks = hooks
+        self.hooks = NodeHooks(config, hooks, journal)
         # What stands at a URL outside of the cluster.
         self.fetch = fetch
         self.disk = disk
@@ -95,9 +95,9 @@ class NodeBase:
         # None: nobody looks at what clients would push of their metrics (KIP-714).
         self.telemetry: Telemetry | None = None
         # None: nobody is asked for anything.
-        self.authorizer = configured_authorizer(config, journal, hooks, clock)
+        self.authorizer = configured_authorizer(config, journal, self.hooks, clock)
         # None: nobody is told of connections.
-        self.on_connection = connection_hook(config, hooks, journal)
+        self.on_connection = self.hooks.of_connections()
         # None: there are none, and nobody pays for asking.
         self.quotas: ClientQuotas | None = None
         self.address_limits = Limits({})

@@ -183,7 +183,7 @@ class BrokerRole(Role):
             journal=self.journal,
         )
         self.hooks = HookWiring(
-            source=base.hooks,
+            source=base.hooks.source,
             config=self.config,
             clock=self.clock,
             journal=self.journal,

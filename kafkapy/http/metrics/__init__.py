@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from kafkapy.http.metrics import cluster, groups, partitions, process, requests, telemetry
+from kafkapy.http.metrics import cluster, groups, hooks, partitions, process, requests, telemetry
 from kafkapy.http.metrics.families import MEDIA_TYPE, Family, Page
 from kafkapy.http.problems import Problem
 
@@ -25,6 +25,7 @@ FAMILIES: tuple[Family, ...] = (
     *groups.FAMILIES,
     *requests.FAMILIES,
     *telemetry.FAMILIES,
+    *hooks.FAMILIES,
     *process.FAMILIES,
 )
 
@@ -51,6 +52,7 @@ async def collected(site: "Site") -> Page:
     groups.collect(site, page)
     requests.collect(site, page)
     telemetry.collect(site, page)
+    hooks.collect(site, page)
     process.collect(site, page)
     return page
 

@@ -6,7 +6,7 @@ python -m kafkapy.http.metrics.document            writes docs/METRICS.md
 from pathlib import Path
 from typing import Final
 
-from kafkapy.http.metrics import cluster, groups, partitions, process, requests, telemetry
+from kafkapy.http.metrics import cluster, groups, hooks, partitions, process, requests, telemetry
 from kafkapy.http.metrics.families import Family
 
 PATH: Final = Path(__file__).parents[3] / "docs" / "METRICS.md"
@@ -37,6 +37,7 @@ _PARTS: Final = (
     ("Groups and transactions", groups.FAMILIES),
     ("Requests and connections", requests.FAMILIES),
     ("Clients", telemetry.FAMILIES),
+    ("Hooks", hooks.FAMILIES),
     ("The process", process.FAMILIES),
 )
 

@@ -248,6 +248,27 @@ def test_a_sealed_topic_takes_records_again_when_it_is_sealed_no_more(kafka: Bro
     assert [record.value for record in kafka.records("t")] == [b"value"]
 
 
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_transaction_that_is_open_when_a_topic_is_sealed_can_be_ended(
+    kafka: Broker, is_committed: bool
+) -> None:
+    """What it has written by then is moved, or not."""
+    assert step(kafka, "--partitions", "4") == 0
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": "shop"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce("orders", "written", "key")
+    producer.flush(30)
+    assert step(kafka, "--seal", "--timeout", "2") == 1  # it waits for the transaction
+    if is_committed:
+        producer.commit_transaction(30)
+    else:
+        producer.abort_transaction(30)
+    assert step(kafka, "--seal") == 0
+    seen = [record.value for record in kafka.records("orders.4") if record.is_visible]
+    assert seen == ([b"written"] if is_committed else [])
+
+
 def test_the_command_calls_things_as_the_broker_does() -> None:
     assert (shrink.RELAY_TO, shrink.SEALED, shrink.GROUP_PREFIX) == (
         settings.RELAY_TO,

@@ -8,14 +8,14 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.refusals import STANDARD_AUTHORIZER
 from kafkapy.broker.config.table import ALLOW_WITHOUT_ACL, SUPER_USERS
 from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.hooks.of_node import NodeHooks
 from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.core.seams import Clock, Journal
 from kafkapy.hooks.api import AuthorizeHook
-from kafkapy.hooks.source import HookSource
 
 
 def configured_authorizer(
-    config: BrokerConfig, journal: Journal, hooks: HookSource, clock: Clock
+    config: BrokerConfig, journal: Journal, hooks: NodeHooks, clock: Clock
 ) -> Authorizer | None:
     """None: nobody is asked for anything. Another class than Kafka's is refused at the start."""
     if config.authorizer_class_name != STANDARD_AUTHORIZER:
@@ -27,13 +27,12 @@ def configured_authorizer(
     if not name:
         return Authorizer(super_users, allows_without_acl=allows_without_acl, journal=journal)
     from kafkapy.broker.hooks.authorize import HookedAuthorizer
-    from kafkapy.broker.hooks.of_node import guarded
 
     return HookedAuthorizer(
         super_users,
         allows_without_acl=allows_without_acl,
         journal=journal,
-        hook=guarded(config, hooks, journal, name, AuthorizeHook, "allows"),
+        hook=hooks.get("kafkapy.hook.authorize", name, AuthorizeHook, "allows"),
         clock=clock,
         cache_ms=config.kafkapy_hook_authorize_cache_ms,
     )
