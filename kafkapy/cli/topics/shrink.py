@@ -119,9 +119,23 @@ class _Shrinking:
             for name, value in self._settings.items()
             if name not in (_PRODUCE_HOOK, SEALED)
         }
-        self._create(self._new, count, self._replicas(), settings)
+        if not self._is_made(count):
+            self._create(self._new, count, self._replicas(), settings)
         self._alter(self._old, {RELAY_TO: self._new})
         self._settings = self._own_settings(self._old)
+
+    def _is_made(self, count: int) -> bool:
+        """Whether the new one is there: this command may have been interrupted."""
+        (row,) = self._client.metadata([self._new]).topics
+        if row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return False
+        check(row.error_code, f"topic {self._new}")
+        indexes = [one.partition_index for one in row.partitions]
+        if len(indexes) != count:
+            raise Failed(f"{self._new} exists, with {len(indexes)} partitions")
+        if any(self._client.offsets(self._new, dict.fromkeys(indexes, _END)).values()):
+            raise Failed(f"{self._new} exists, and has had records")
+        return True
 
     def _replicas(self) -> int:
         (row,) = self._client.metadata([self._old]).topics

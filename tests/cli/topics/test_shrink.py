@@ -221,6 +221,21 @@ def test_what_cannot_be_done_is_told(
     assert set(kafka.topics()) == {"orders"}
 
 
+def test_a_smaller_topic_that_is_there_and_empty_will_do(
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    kafka.create_topic("orders.4", 4)
+    assert step(kafka, "--partitions", "6") == 1
+    assert "exists, with 4 partitions" in capfd.readouterr().err
+    assert step(kafka, "--partitions", "4") == 0
+    kafka.create_topic("bills", 2)
+    kafka.create_topic("bills.1")
+    kafka.produce("bills.1", "value")
+    given = ["topics", "shrink", "bills", "--into", "bills.1", "--partitions", "1"]
+    assert main([*given, "--bootstrap-server", kafka.bootstrap]) == 1
+    assert "has had records" in capfd.readouterr().err
+
+
 def test_nothing_is_finished_before_it_is_sealed(
     kafka: Broker, capfd: pytest.CaptureFixture[str]
 ) -> None:
