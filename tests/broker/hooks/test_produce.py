@@ -78,7 +78,7 @@ HOOKS: Mapping[str, object] = {
 
 @pytest.fixture
 def kafka() -> Iterator[Broker]:
-    with Broker(hooks=HOOKS) as broker:
+    with Broker({"kafkapy.hooks.overdraft.ms": "1500"}, hooks=HOOKS) as broker:
         yield broker
 
 
@@ -202,7 +202,7 @@ def test_a_broken_hook_is_an_error_of_its_topic_alone(kafka: Broker, hook: str, 
 
 
 def test_a_hook_that_takes_too_long_again_and_again_is_switched_off(kafka: Broker) -> None:
-    """30 ms instead of 1: after 200 ms that are owed; a setting of its topic is another chance."""
+    """30 ms instead of 1: after 1500 ms that are owed; a setting of its topic is another chance."""
     name = topic(kafka, "slow")
     refused = None
     written = 0
@@ -215,7 +215,7 @@ def test_a_hook_that_takes_too_long_again_and_again_is_switched_off(kafka: Broke
     assert refused is not None
     assert refused.code is ErrorCode.POLICY_VIOLATION
     assert "switched off" in str(refused)
-    assert 3 <= written <= 7  # less on a machine where 30 ms take longer
+    assert 3 <= written <= 52  # less on a machine where 30 ms take longer
     assert len(values(kafka, name)) == written
     (line,) = events(kafka, "hook switched off")
     assert line["calls"] == written

@@ -67,7 +67,7 @@ class HookKeys(Section):
         valid=at_least(1),
     )
     kafkapy_hooks_overdraft_ms = int32(
-        200,
+        1000,
         "How much more than that calls of a hook for one topic may take together, until it is "
         "switched off there.",
         valid=at_least(0),
