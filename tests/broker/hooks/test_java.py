@@ -4,7 +4,7 @@ import pytest
 
 from compat_tests.installation import Bundle
 from compat_tests.oracle import run_tool
-from kafkapy.hooks import Place, ProduceHook, Record, Refuse
+from kafkapy.hooks import Place, ProduceHook, Record, Refuse, ViewHook
 from kafkapy.testing import Broker
 
 pytestmark = pytest.mark.java
@@ -39,3 +39,30 @@ def test_java_hears_of_a_refusal_and_goes_on(apache_kafka_jars: Bundle, codec: s
     possible = [line.upper().encode() for line in lines if line != "bomb"]
     assert written == [line for line in possible if line in written]
     assert len(written) >= len(possible) // 2
+
+
+class FailsTwice(ViewHook):
+    def __init__(self) -> None:
+        self.failures = 0
+
+    def shows(self, record: Record, place: Place) -> bool:
+        if record.offset == 7 and self.failures < 2:
+            self.failures += 1
+            raise ValueError("seven")
+        return True
+
+
+def test_java_tries_again_where_a_views_hook_has_no_answer(apache_kafka_jars: Bundle) -> None:
+    hook = FailsTwice()
+    with Broker(hooks={"fails": hook}) as kafka:
+        kafka.create_topic("t")
+        kafka.create_topic("t.v", -1, {"kafkapy.view.of": "t", "kafkapy.hook.view": "fails"})
+        for number in range(12):
+            kafka.produce("t", str(number))
+        done = run_tool(
+            "kafka-console-consumer",
+            *("--bootstrap-server", kafka.bootstrap, "--topic", "t.v", "--from-beginning"),
+            *("--max-messages", "12", "--timeout-ms", "30000"),
+        )
+    assert hook.failures == 2
+    assert done.stdout.split() == [str(number) for number in range(12)]
