@@ -54,11 +54,11 @@ def a_page_that_says_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def secured() -> Iterator[Broker]:
     with Broker(SASL) as broker:
-        with_kafka(broker, _add_carol, "User:broker")
+        with_kafka(broker, add_carol, "User:broker")
         yield broker
 
 
-async def _add_carol(kafka: Kafka) -> None:
+async def add_carol(kafka: Kafka) -> None:
     salted = scram.salted_password(scram.SHA_512, "her secret: ü", SALT, 4096)
     row = {
         "name": "carol",
