@@ -1,7 +1,7 @@
 """What one relay does with the records of its log: which leave now, which wait, which are over.
 
     look_at(record)  --> leaves at once | waits | dropped          in the order of the log
-    take_due(wall)   --> entries, in the order in which they leave
+    due(wall)        --> entries, in the order in which they leave
     leaves(entry)    --> what is sent for it
     a pass           --> what waits and was forgotten, from the log again (waiting.py)
 
@@ -9,7 +9,7 @@
 schedule that begins with it goes on from there: nothing else has to be kept.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from kafkapy.core.ids import TopicPartition
@@ -97,26 +97,16 @@ class Schedule:
         first = self._waiting.first()
         return None if first is None else due_of(first)
 
-    def take_due(self, wall: int, most: int) -> list[int]:
-        """Each is given to `leaves`, in this order, or back."""
-        entries: list[int] = []
-        waiting = self._waiting
-        while len(entries) < most:
-            first = waiting.first()
-            if first is None or due_of(first) > wall:
-                break
-            entries.append(waiting.pop())
-        return entries
-
-    def give_back(self, entries: Sequence[int]) -> None:
-        self._waiting.put_back(entries)
+    def due(self, wall: int, most: int) -> list[int]:
+        """Each stays until it was given to `leaves`, in this order."""
+        return self._waiting.soonest(most, entry_of(wall + 1, 0))
 
     def leaves(self, entry: int, record: Record | None) -> Sent | None:
         """`record`: None if the log has it no more."""
         self.progress = self.progress.left(entry)
+        self._waiting.gone(entry, None if record is None else record.key)
         if record is None:
             return None
-        self._waiting.gone(entry, record.key)
         return self._sent(record, due_of(entry))
 
     def _sent(self, record: Record, due: int) -> Sent | None:

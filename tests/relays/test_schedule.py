@@ -82,9 +82,8 @@ class World:
             for one in again:
                 schedule.look_again(one)
             schedule.passed_to(position + len(again))
-        entries = schedule.take_due(self.wall, action.taken)
-        kept, back = entries[: action.taken // 2 + 1], entries[action.taken // 2 + 1 :]
-        schedule.give_back(back)
+        entries = schedule.due(self.wall, action.taken)
+        kept = entries[: action.taken // 2 + 1]
         assert kept == sorted(kept)
         for entry in kept:
             self.check_that_it_is_next(entry, leaving)
@@ -136,7 +135,7 @@ def is_cancel(one: Record) -> bool:
 
 
 @settings(max_examples=150, deadline=None)
-@given(actions=ACTIONS, most=st.integers(1, 5))
+@given(actions=ACTIONS, most=st.integers(1, 5) | st.integers(8, 40))
 def test_each_record_leaves_once_in_time_and_in_order(
     actions: list[Append | Tick | Step], most: int
 ) -> None:
@@ -168,7 +167,7 @@ def test_what_is_cancelled_in_time_never_leaves() -> None:
     for one in (due_at(0, 500, b"a"), due_at(1, 600, b"b"), cancels(2, b"a")):
         assert schedule.look_at(one, 100) is None
         schedule.looked_to(one.offset + 1)
-    assert [offset_of(one) for one in schedule.take_due(10_000, 10)] == [1]
+    assert [offset_of(one) for one in schedule.due(10_000, 10)] == [1]
 
 
 def test_a_million_that_wait_take_no_more_memory_than_a_few() -> None:
@@ -181,7 +180,7 @@ def test_a_million_that_wait_take_no_more_memory_than_a_few() -> None:
         schedule.look_at(due_at(offset, 1_000_000 - offset * 7 % 5_000, b"%d" % offset), 100)
         schedule.looked_to(offset + 1)
         kept = max(kept, len(schedule))
-    assert 100 <= kept <= 200
+    assert 100 <= kept <= 151
 
 
 def test_progress_is_short_and_read_as_it_was_written() -> None:
@@ -213,7 +212,7 @@ def test_what_was_forgotten_and_then_cancelled_is_not_found_again() -> None:
         schedule.look_at(one, 0)
         schedule.looked_to(one.offset + 1)
     for _ in log:
-        for entry in schedule.take_due(10_000, 1):
+        for entry in schedule.due(10_000, 1):
             schedule.leaves(entry, log[offset_of(entry)])
             left.append(offset_of(entry))
         passed(schedule, log, 2)
@@ -227,7 +226,7 @@ def test_an_expression_says_which_records_go_and_cancellations_are_heard_in_any_
     log = [record(0, b"a"), record(1, b"a", b"w"), due_at(2, 500, b"a"), cancels(3, b"a")]
     assert [schedule.look_at(one, 0) is not None for one in log] == [True, False, False, False]
     schedule.looked_to(4)
-    assert schedule.take_due(10_000, 10) == []
+    assert schedule.due(10_000, 10) == []
 
 
 def test_what_the_expression_is_not_for_goes_elsewhere_at_once_and_as_it_is() -> None:
@@ -241,4 +240,4 @@ def test_what_the_expression_is_not_for_goes_elsewhere_at_once_and_as_it_is() ->
     schedule.looked_to(1)
     assert schedule.look_at(high, 100) is None
     schedule.looked_to(2)
-    assert [offset_of(one) for one in schedule.take_due(500, 10)] == [1]
+    assert [offset_of(one) for one in schedule.due(500, 10)] == [1]

@@ -333,12 +333,11 @@ class Relay:
         """What is due, in the order of its entries."""
         schedule = self._schedule
         room = MOST_RECORDS - len(parcel.sends)
-        entries = schedule.take_due(self._clock.wall(), room)
+        entries = schedule.due(self._clock.wall(), room)
         if any(entry not in self._at_hand for entry in entries):
             yield from self._read_ahead(entries)
-        for position, entry in enumerate(entries):
+        for entry in entries:
             if parcel.is_full:
-                schedule.give_back(entries[position:])
                 return
             parcel.add(schedule.leaves(entry, self._at_hand.pop(entry)))
             cost = self._cost_us()
@@ -347,21 +346,14 @@ class Relay:
 
     def _read_ahead(self, entries: list[int]) -> Steps:
         """Their records, and of more that is due: read in the order of the log, so that a batch
-        is read once for many. What is for later is given back."""
-        schedule, log = self._schedule, self.partition.log
-        now = set(entries)
-        later_ones: list[int] = []
-        while len(now) + len(later_ones) < _MOST_AHEAD:
-            more = schedule.take_due(self._clock.wall(), _LOOKED_AT)
-            if not more:
-                break
-            later_ones += more
-            yield _LOOKED_AT * _LOOK_COST_US
-        kept = {one: self._at_hand[one] for one in (*entries, *later_ones) if one in self._at_hand}
+        is read once for many."""
+        log, now = self.partition.log, set(entries)
+        more = self._schedule.due(self._clock.wall(), _MOST_AHEAD)
+        kept = {one: self._at_hand[one] for one in more if one in self._at_hand}
         self._at_hand = kept
         room = self._recent.most_bytes = self._node.most_waiting() * _KEPT_BYTES_AN_ENTRY
         spent_us = 0
-        for entry in sorted((*entries, *later_ones), key=offset_of):
+        for entry in sorted(now.union(more), key=offset_of):
             if entry in kept or (room <= 0 and entry not in now):
                 continue
             record, cost_us = self._recent.find(log, offset_of(entry))
@@ -371,7 +363,6 @@ class Relay:
             if spent_us >= _SLICE_US:
                 yield spent_us
                 spent_us = 0
-        schedule.give_back(later_ones)
 
 
 class _Parcel:

@@ -31,8 +31,8 @@ from kafkapy.txn.transaction import TV_2
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
 
-# Entries that all relays of a node keep in memory; one with a key takes some 200 bytes, and for a
-# moment there may be twice as many.
+# Entries that all relays of a node keep in memory; one with a key takes some 200 bytes, and
+# there may be half as many again.
 MOST_WAITING: Final = 100_000
 LEAST_WAITING: Final = 2_000
 
