@@ -99,6 +99,12 @@ class QuorumFacts:
         voter = self._quorum.voters.get(node_id)
         return None if voter is None else voter.address(listener)
 
+    def last_fetch_by(self, node_id: int) -> int:
+        """When a voter fetched from this leader last; -1: not known, or another node leads."""
+        role = self._quorum.role
+        voter = role.voters.get(node_id) if isinstance(role, Leader) else None
+        return -1 if voter is None else voter.last_fetch
+
     def when_led(self, then: Callable[[], None]) -> None:
         """`then` whenever another leader is known, for ever."""
         self._when_led.append(then)

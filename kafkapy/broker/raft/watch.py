@@ -4,7 +4,8 @@ no leader for some seconds   one line: who is waited for, and why each is not th
                              now and then, seldom and seldomer
 a majority is of another     this node can never join them: it ends with the reason
 cluster                      (before it has known a leader; later it is theirs to notice)
-a majority refuses           nobody is left who could lead (`majority_is_gone`)
+a majority refuses           nobody is left who could lead (`majority_is_gone`). Whom a leader found
+                             away, and who has fetched from it since, is there
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from kafkapy.broker.peers.failures import CallFailed, Why
 from kafkapy.core.addresses import Address, shown
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Clock, Journal, Timer
-from kafkapy.core.time import later
+from kafkapy.core.time import Instant, later
 from kafkapy.kraft.metadata_quorum import MetadataQuorum
 
 # Longer than an election among living nodes takes, with the default timeouts.
@@ -40,6 +41,7 @@ class QuorumWatch:
         self._address_of = address_of
         self._give_up = give_up
         self._failures: dict[Address, Exception | None] = {}
+        self._refused_at: dict[Address, Instant] = {}
         self._wait_ms = FIRST_AFTER_MS
         self._timer: Timer | None = None
         self._has_been_led = False
@@ -56,6 +58,8 @@ class QuorumWatch:
 
     def note(self, address: Address, failure: Exception | None) -> None:
         self._failures[address] = failure
+        if _is_refused(failure):
+            self._refused_at[address] = self._clock.now()
         if _is_of_another_cluster(failure) and not self._has_been_led:
             strangers = [one for one in self._others() if _is_of_another_cluster(self._why(one))]
             if self._has_no_majority_without(strangers):
@@ -64,8 +68,13 @@ class QuorumWatch:
     @property
     def majority_is_gone(self) -> bool:
         """So many voters have no process that the others cannot elect anybody."""
-        gone = [one for one in self._others() if _is_refused(self._why(one))]
-        return self._has_no_majority_without(gone)
+        return self._has_no_majority_without([one for one in self._others() if self._is_gone(one)])
+
+    def _is_gone(self, node_id: int) -> bool:
+        address = self._address_of(node_id)
+        if address is None or not _is_refused(self._failures.get(address)):
+            return False
+        return self._quorum.last_fetch_by(node_id) <= self._refused_at[address]
 
     def _has_no_majority_without(self, some: list[int]) -> bool:
         voters = len(self._quorum.voters.ids)

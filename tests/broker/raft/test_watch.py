@@ -29,6 +29,10 @@ class FakeQuorum:
         self.voters = VoterSet(Voter(ReplicaKey(one), ()) for one in voter_ids)
         self.settings = MetadataQuorumSettings(cluster_id="ours", local=ReplicaKey(own_id))
         self.led: list[Any] = []
+        self.fetches: dict[int, int] = {}
+
+    def last_fetch_by(self, node_id: int) -> int:
+        return self.fetches.get(node_id, -1)
 
     def when_led(self, then: Any) -> None:
         self.led.append(then)
@@ -131,3 +135,20 @@ def test_who_was_gone_before_the_last_election_may_be_back() -> None:
     watched.quorum.elect(3)
     watched.note(3, REFUSED)
     assert not watched.watch.majority_is_gone
+
+
+def test_who_fetches_from_this_leader_again_is_not_gone() -> None:
+    """Restarted one after the other they all refused once, when they were told of the epoch; and
+    nobody calls who fetches."""
+    watched = Watched()
+    watched.quorum.elect(1)
+    for node_id in (2, 3):
+        watched.note(node_id, REFUSED)
+        watched.clock.advance(100)
+        watched.quorum.fetches[node_id] = watched.clock.now()
+    assert not watched.watch.majority_is_gone
+    watched.clock.advance(100)
+    watched.note(2, REFUSED)
+    assert not watched.watch.majority_is_gone
+    watched.note(3, REFUSED)
+    assert watched.watch.majority_is_gone
