@@ -36,6 +36,7 @@ help:
 	@echo "make sim-many N=n   so many runs of a simulated cluster, from SEED on, on all cores"
 	@echo "make crash ROUNDS=n kill -9 under transactions of real clients, judged by checkers"
 	@echo "make migration      Apache Kafka's nodes become kafkapy's and theirs again, under load, judged"
+	@echo "make upgrade        three nodes become newer ones under load; FROM=path of an older kafkapy"
 	@echo "make chaos          three nodes in every kind of trouble under load; MINUTES=n SEED=n TARGET=apache"
 	@echo "make failover       five clients while a node of theirs goes; TARGET=kafkapy|apache|both"
 	@echo "make spark-batch    Spark reads from kafkapy; also spark-stream, spark-exactly-once, spark-lag,"
@@ -115,7 +116,7 @@ compat-cluster: $(VENV)/.dev
 	  $(MAKE) --no-print-directory spark-test TARGET=$(or $(SERVER),both) SPARK_ON="--nodes 3 $$how" || status=$$?; done; \
 	  $(BIN)/python -m compat_tests.report --print; exit $$status
 
-CLUSTER_TESTS := $(filter-out compat_tests/differ/ compat_tests/crashes/ compat_tests/chaos/ compat_tests/security/ compat_tests/cluster_tools/,$(wildcard compat_tests/*/))
+CLUSTER_TESTS := $(filter-out compat_tests/differ/ compat_tests/crashes/ compat_tests/chaos/ compat_tests/security/ compat_tests/cluster_tools/ compat_tests/upgrades/,$(wildcard compat_tests/*/))
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m compat_tests.report
@@ -159,6 +160,13 @@ crash: $(VENV)/.dev
 # About five minutes: three clusters of three or six nodes, there and back.
 migration: $(VENV)/.dev
 	$(BIN)/python -m pytest compat_tests/test_migration.py
+
+# About a minute. FROM is an older version's kafkapy, in an environment of its own; without it this
+# one stands for an older one that knows fewer features.
+.PHONY: upgrade
+upgrade: $(VENV)/.dev
+	@if [ -n "$(FROM)" ]; then $(BIN)/python -m compat_tests.upgrades.rolling --from $(FROM); \
+	else $(BIN)/python -m pytest compat_tests/upgrades; fi
 
 # Without MINUTES each kind of trouble once.
 chaos: $(VENV)/.dev

@@ -75,13 +75,13 @@ class Migration:
                 self._settings_before_and_after(lambda: self._there_and_back(load))
                 load.stop()
                 load.last_judgement()
-                self._judge(groups)
+                judge_groups(cluster.bootstrap, groups, self.say)
             finally:
                 load.stop()
                 for group in groups:
                     group.stop()
             cluster.stop()
-            self._same_bytes()
+            same_bytes(cluster, self.say)
         finally:
             cluster.close()
 
@@ -155,26 +155,6 @@ class Migration:
             told += [line.partition("Leader:")[0] for line in _told(name, *at, *more)]
         return sorted(told)
 
-    def _judge(self, groups: list["Group"]) -> None:
-        """Each group sees every committed record."""
-        reader = Reader(self.cluster.bootstrap, Recording(), 31, WRITTEN)
-        reader.read_to_the_ends()
-        reader.close()
-        there = sorted(value for values in reader.values.values() for value in values)
-        for group in groups:
-            wait_for(f"{group} sees all", lambda: group.seen.issuperset(there))  # noqa: B023
-            self.say(f"{group} has seen all {len(there)} records, {group.polled} in all")
-
-    def _same_bytes(self) -> None:
-        """All are down: what one has, all have."""
-        brokers = self.cluster.brokers
-        for topic in dict(WRITTEN):
-            for index in range(len(WRITTEN)):
-                ours = [_bytes(self.cluster.data(one) / f"{topic}-{index}") for one in brokers]
-                if not ours[0] or any(one != ours[0] for one in ours):
-                    raise Broken(f"the logs of {topic}-{index} differ")
-        self.say("the replicas' files are the same")
-
 
 class DynamicCluster(Cluster):
     """Formatted with its first voters, whom the configuration does not name."""
@@ -199,6 +179,27 @@ def _told(tool: str, *arguments: str) -> list[str]:
     if done.returncode != 0:
         raise Broken(f"{tool} {arguments}: {done.stdout}{done.stderr}")
     return done.stdout.splitlines()
+
+
+def judge_groups(bootstrap: str, groups: list["Group"], say: Callable[[str], None]) -> None:
+    """Each group sees every committed record."""
+    reader = Reader(bootstrap, Recording(), 31, WRITTEN)
+    reader.read_to_the_ends()
+    reader.close()
+    there = sorted(value for values in reader.values.values() for value in values)
+    for group in groups:
+        wait_for(f"{group} sees all", lambda: group.seen.issuperset(there))  # noqa: B023
+        say(f"{group} has seen all {len(there)} records, {group.polled} in all")
+
+
+def same_bytes(cluster: Cluster, say: Callable[[str], None]) -> None:
+    """All are down: what one has, all have."""
+    for topic in dict(WRITTEN):
+        for index in range(len(WRITTEN)):
+            ours = [_bytes(cluster.data(one) / f"{topic}-{index}") for one in cluster.brokers]
+            if not ours[0] or any(one != ours[0] for one in ours):
+                raise Broken(f"the logs of {topic}-{index} differ")
+    say("the replicas' files are the same")
 
 
 def _bytes(log: Path) -> bytes:

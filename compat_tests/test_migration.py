@@ -3,17 +3,14 @@
 The clients have a process of their own: a library that aborts must not take this one along.
 """
 
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from compat_tests.crashes import UNAVAILABLE
+from compat_tests.processes import PROCESSES, run_unless_aborted
 
-# An abort of librdkafka (crashes/README.md) says nothing about the servers: another has a go.
-PROCESSES = 3
 _ROOT = Path(__file__).resolve().parent.parent
 _PATIENCE_S = 600.0
 
@@ -38,12 +35,7 @@ def test_a_cluster_is_moved_to_kafkapy_and_back(options: list[str], tmp_path: Pa
     """Each node in turn, on the directories that it has (or on empty ones): nothing acknowledged
     is lost, nothing doubled or torn, groups miss nothing, replicas' files are the same bytes."""
     command = [sys.executable, "-m", "compat_tests.migration", "--data", str(tmp_path), *options]
-    for _ in range(PROCESSES):
-        done = subprocess.run(
-            command, cwd=_ROOT, capture_output=True, text=True, timeout=_PATIENCE_S, check=False
-        )
-        if done.returncode != -signal.SIGABRT:
-            break
+    done = run_unless_aborted(command, cwd=_ROOT, timeout_s=_PATIENCE_S)
     if done.returncode == UNAVAILABLE:
         pytest.skip(done.stderr)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,1 @@
+"""Several nodes become those of a newer version, one after the other."""
