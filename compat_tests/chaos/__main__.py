@@ -40,7 +40,11 @@ def main() -> None:
         print(reason, file=sys.stderr)
         sys.exit(UNAVAILABLE)
     except BaseException:
-        print(f"what the nodes and librdkafka said is in {scratch}", file=sys.stderr)
+        run.recording.write(scratch / "history.txt")
+        print(
+            f"what the nodes and librdkafka said is in {scratch}, the history in history.txt",
+            file=sys.stderr,
+        )
         raise
     finally:
         cluster.close()

@@ -4,6 +4,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from confluent_kafka import KafkaError
 
@@ -56,6 +57,12 @@ class Recording:
                             before = highest.get(send.partition, -1)
                             highest[send.partition] = max(before, send.offset)
         return highest
+
+    def write(self, path: Path) -> None:
+        """All of it, an operation a line with what it sent and saw, for whoever has to find out."""
+        with self._lock, path.open("w") as file:
+            for one in self._history.operations:
+                print(one, one.completed, *one.steps, sep="\t", file=file)
 
     def __len__(self) -> int:
         return len(self._history.operations)
