@@ -5,7 +5,7 @@
 
 Tests know one address, that of the first node, so that one stays. The others stop, hand over
 what they lead and coordinate, come back and are filled, one after the other, again and again.
-There is one broker more than replicas then: where a node has stopped cleanly, Kafka places nothing.
+There is one broker more than replicas then, so that there are always as many as tests count on.
 """
 
 import signal

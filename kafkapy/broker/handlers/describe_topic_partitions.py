@@ -114,7 +114,7 @@ def _topic(
         "is_internal": topic.name in INTERNAL_TOPICS,
         "partitions": [
             {
-                "error_code": 0 if state.has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
+                "error_code": 0,  # that nobody leads it is no error here
                 "partition_index": index,
                 "leader_id": state.leader,
                 "leader_epoch": state.leader_epoch,

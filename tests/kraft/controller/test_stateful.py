@@ -79,7 +79,7 @@ class ControllerLife(RuleBasedStateMachine):
         else:
             collides = name not in "abc" and bool({"x.y", "x_y"} & set(self.sizes))
             brokers = self.cluster.image.brokers.values()
-            usable = [one for one in brokers if not one.in_controlled_shutdown]
+            usable = [one for one in brokers if one.fenced or not one.in_controlled_shutdown]
             too_few = factor > len(usable) or not self._active()
             assert name in self.sizes or collides or 0 in (partitions, factor) or too_few
 

@@ -26,11 +26,12 @@ class UsableBroker(NamedTuple):
 
 
 def usable(brokers: Iterable[BrokerRegistration]) -> list[UsableBroker]:
-    """Those that may get new replicas: not about to stop, not all directories cordoned."""
+    """Those that may get new replicas: not about to stop, not all directories cordoned. Who has
+    stopped is fenced, and comes back."""
     return [
         UsableBroker(broker.id, broker.rack, broker.fenced)
         for broker in brokers
-        if not broker.in_controlled_shutdown and not _is_cordoned(broker)
+        if (broker.fenced or not broker.in_controlled_shutdown) and not _is_cordoned(broker)
     ]
 
 

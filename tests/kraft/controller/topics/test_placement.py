@@ -75,3 +75,14 @@ def test_brokers_that_stop_or_whose_directories_are_all_cordoned_get_nothing_new
     cluster.create("led", (3,))
     cluster.beat(3, wants_shutdown=True)
     assert [one.id for one in usable(cluster.image.brokers.values())] == [1]
+
+
+def test_a_broker_that_has_stopped_gets_new_replicas_and_leads_none() -> None:
+    """It is fenced, and will be back: topics are made while nodes are restarted."""
+    cluster = Cluster(brokers=2)
+    cluster.create("led", (2, 1))
+    while not cluster.beat(2, wants_shutdown=True).should_shut_down:
+        cluster.beat(1)
+    assert cluster.image.brokers[2].in_controlled_shutdown
+    found = usable(cluster.image.brokers.values())
+    assert [(one.id, one.fenced) for one in found] == [(1, False), (2, True)]
