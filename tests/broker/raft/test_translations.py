@@ -115,7 +115,7 @@ def test_fetch(version: int) -> None:
         assert correlation_id == 9
         body = decode_response(ApiKey.FETCH, version, memoryview(frame)[4 + at :])
         read = fetch.response_from(body, LISTENER)
-        assert read == (answer if version >= 16 else answer._replace(leader_endpoints=()))
+        assert read == (answer if version >= 17 else answer._replace(leader_endpoints=()))
 
 
 def test_a_fetch_that_cannot_say_what_it_has_is_refused() -> None:
