@@ -20,6 +20,7 @@ from typing import Any, Final
 from kafkapy.http.problems import Problem
 
 READINGS: Final = ("auto", "json", "text", "base64", "schema")
+_OF_HEADER: Final = frozenset(("name", "value", "valueBase64"))
 _MOST_JSON: Final = 1 << 20  # longer ones are told as text: reading them holds the interpreter
 
 
@@ -47,11 +48,14 @@ def headers_to_bytes(body: Mapping[str, Any]) -> tuple[tuple[str, bytes | None],
         return ()
     if isinstance(said, Mapping):
         return tuple((name, as_bytes(value)) for name, value in said.items())
-    if isinstance(said, list) and all(
-        isinstance(one, Mapping) and isinstance(one.get("name"), str) for one in said
-    ):
+    if isinstance(said, list) and all(map(_is_header, said)):
         return tuple((one["name"], to_bytes(one, "value")) for one in said)
     raise Problem(400, "headers are an object, or a list of objects with a name and a value")
+
+
+def _is_header(one: Any) -> bool:
+    is_named = isinstance(one, Mapping) and isinstance(one.get("name"), str)
+    return is_named and one.keys() <= _OF_HEADER
 
 
 def shown(name: str, data: bytes | None, reading: str) -> dict[str, Any]:

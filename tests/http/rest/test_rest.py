@@ -179,6 +179,7 @@ def test_a_stream_tells_what_comes_and_goes_on_where_it_was(
         ("POST", "/topics/there/messages", {"valueBase64": "?", "key": 1}, 400),
         ("POST", "/topics/there/messages", {"value": 1, "valueBase64": "AA=="}, 400),
         ("POST", "/topics/there/messages", {"headers": 1}, 400),
+        ("POST", "/topics/there/messages", {"headers": [{"name": "h", "valu": "x"}]}, 400),
         ("POST", "/topics/there/messages", {"messages": []}, 400),
         ("POST", "/topics/there/messages", {"messages": [1]}, 400),
         ("POST", "/topics/there/messages", {"valueSchema": {"wrong": 1}}, 400),

@@ -236,19 +236,25 @@ class TopicMachine:
     def _add_all(self, event: CreatePartitions) -> Step[Fact, PartitionsReply]:
         reply: dict[str, Refused | None] = {}
         records: list[Fact] = []
+        count = sum(map(self._count_added, event.topics))
+        if count > MAX_RECORDS_PER_OPERATION:
+            # Before any place is looked for: somebody may ask for two thousand million.
+            raise Refused(
+                ErrorCode.POLICY_VIOLATION,
+                f"Unable to perform excessively large batch operation: {count} partitions "
+                f"are more than {MAX_RECORDS_PER_OPERATION}.",
+            )
         for wanted in event.topics:
             try:
                 records += self._add(wanted)
                 reply[wanted.name] = None
             except Refused as refused:
                 reply[wanted.name] = refused
-        if len(records) > MAX_RECORDS_PER_OPERATION:
-            raise Refused(
-                ErrorCode.POLICY_VIOLATION,
-                f"Unable to perform excessively large batch operation: {len(records)} partitions "
-                f"are more than {MAX_RECORDS_PER_OPERATION}.",
-            )
         return Step(records=() if event.validate_only else tuple(records), reply=reply)
+
+    def _count_added(self, wanted: MorePartitions) -> int:
+        known = self._state.image.topics_by_name.get(wanted.name)
+        return 0 if known is None else max(0, wanted.count - len(known.partitions))
 
     def _add(self, wanted: MorePartitions) -> Sequence[MetadataRecord]:
         topic = self._state.topic(wanted.name)
