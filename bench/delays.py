@@ -9,6 +9,8 @@ time, and as the share of all that had come by then. docs/RELAYS.md shows what c
 import argparse
 import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ from bench.report import KEPT
 from bench.row import KAFKAPY
 from bench.rows.queues import delays
 from bench.run import Run
-from bench.servers import targets
+from bench.servers import Server, targets
+from compat_tests.targets import Kafkapy
 
 _COUNTS = (20_000, 200_000)
 _COLOURS = ("#1a6fb0", "#d1495b")
@@ -27,15 +30,22 @@ _LEAD_S = 15.0
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench.delays", description=__doc__)
     parser.add_argument("--seconds", type=float, default=30, help="in which all are due")
+    parser.add_argument("--records", type=int, action="append", help="so many (once or twice)")
     parser.add_argument("--picture", type=Path, default=KEPT / "delays.png")
+    parser.add_argument(
+        "--checkout", action="store_true", help="kafkapy as it stands here, not compiled"
+    )
     options = parser.parse_args()
     if (reason := plots.why_not()) is not None:
         print(f"bench: {reason}", file=sys.stderr)
         return 1
+    target = targets(None)[KAFKAPY]
+    if options.checkout:
+        target = replace(target, make=_of_checkout)
     found: dict[int, dict[str, Any]] = {}
-    for count in _COUNTS:
+    for count in options.records or _COUNTS:
         with tempfile.TemporaryDirectory() as directory:
-            run = Run(targets(None)[KAFKAPY], Path(directory), length=1)
+            run = Run(target, Path(directory), length=1)
             with run.start():
                 found[count] = delays(run, count, options.seconds, _LEAD_S, 100)
         late = ", ".join(f"{name} {found[count][name]:.0f} ms" for name in ("p50", "p99", "most"))
@@ -45,11 +55,15 @@ def main() -> int:
     return 0
 
 
+def _of_checkout(directory: Path, properties: Mapping[str, str], count: int) -> Server:
+    return Kafkapy(directory, properties)
+
+
 def _draw(path: Path, found: dict[int, dict[str, Any]]) -> None:
     import matplotlib.pyplot as plt
 
     figure, (over_time, shares) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-    for (count, each), colour in zip(found.items(), _COLOURS, strict=True):
+    for (count, each), colour in zip(found.items(), _COLOURS, strict=False):
         due, late = zip(*each["samples"], strict=True)
         label = f"{count:,} in {each['span_s']:.0f} s"
         over_time.plot(due, late, ".", ms=2, color=colour, label=label)
