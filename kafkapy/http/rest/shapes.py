@@ -9,7 +9,6 @@ from kafkapy.http.api.shapes import (
     ANYTHING,
     TEXT,
     WHOLE,
-    Shape,
     by_name,
     either,
     fields,
@@ -27,7 +26,7 @@ MOST_PARTITION: Final = 2**31 - 1
 
 PARTITION: Final = number(0, MOST_PARTITION)
 OFFSET: Final = number(0, MOST_OFFSET)
-BASE64: Final[Shape] = {"type": "string", "contentEncoding": "base64"}
+BASE64: Final = nullable({"type": "string", "contentEncoding": "base64"})
 # Starts and ends of partitions: names, or a number.
 PLACE: Final = text(pattern="^(earliest|latest|[0-9]{1,18})$")
 
