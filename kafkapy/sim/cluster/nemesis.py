@@ -14,7 +14,7 @@ from typing import Final
 
 from kafkapy.core.seams import Callback
 from kafkapy.core.time import later
-from kafkapy.sim.cluster.client import Client
+from kafkapy.sim.cluster.clients.direct import Client
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.world.rng import SimRng

@@ -19,7 +19,7 @@ from kafkapy.sim.checkers.history import all_polls, all_sends
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep
 from kafkapy.sim.clients.committed_reader import CommittedReader
 from kafkapy.sim.cluster.clients.administrator import Administrator, Topic
-from kafkapy.sim.cluster.clients.client import RETRY_MS, Talk
+from kafkapy.sim.cluster.clients.routed import RETRY_MS, Talk
 from kafkapy.sim.cluster.clients.watcher import latest
 from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.promises.partitions import BrokenPromise

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.sim.cluster.client import Client
+from kafkapy.sim.cluster.clients.direct import Client
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.world import SETTINGS, ClusterWorld
 from kafkapy.sim.scale.meter import MeasuredHost, Meter

@@ -6,7 +6,7 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.sim.cluster.client import Client
+from kafkapy.sim.cluster.clients.direct import Client
 from tests.broker.share.member import (
     ACCEPT,
     REJECT,

@@ -8,7 +8,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
-from kafkapy.sim.cluster.client import Client
+from kafkapy.sim.cluster.clients.direct import Client
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.world import COMBINED, ClusterWorld
 

@@ -124,7 +124,7 @@ def trusts_what_is_on_its_disk(patch: pytest.MonkeyPatch) -> None:
 
 def compares_no_epochs(patch: pytest.MonkeyPatch) -> None:
     """A follower's fetch is taken to continue the leader's log, whatever it has."""
-    patch.setattr(reading, "_divergence", lambda *_: None)
+    patch.setattr(reading, "divergence", lambda *_: None)
 
 
 def elects_anybody(patch: pytest.MonkeyPatch) -> None:

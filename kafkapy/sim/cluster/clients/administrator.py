@@ -16,7 +16,7 @@ from kafkapy.core.seams import Clock
 from kafkapy.kraft.image.image import TOPIC_RESOURCE
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep
-from kafkapy.sim.cluster.clients.client import RETRY_MS, Talk
+from kafkapy.sim.cluster.clients.routed import RETRY_MS, Talk
 from kafkapy.sim.promises.partitions import BrokenPromise
 from kafkapy.sim.world.rng import SimRng
 

@@ -26,8 +26,8 @@ from kafkapy.sim.clients.exactly_once import (
 )
 from kafkapy.sim.clients.group_members import MemberPlan, classic_member, consumer_member
 from kafkapy.sim.cluster.clients.administrator import Administrator
-from kafkapy.sim.cluster.clients.client import RETRY_MS, ClusterClient
 from kafkapy.sim.cluster.clients.idempotent import IdempotentProducer, plain_producer
+from kafkapy.sim.cluster.clients.routed import RETRY_MS, ClusterClient
 from kafkapy.sim.cluster.clients.sharers import ShareFacts, Sharer, settings_of_group
 from kafkapy.sim.cluster.clients.watcher import watcher
 from kafkapy.sim.cluster.world import ClusterWorld

@@ -22,7 +22,7 @@ from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
 from kafkapy.sim.checkers import History, Outcome, Send
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep, Together
-from kafkapy.sim.cluster.clients.client import RETRY_MS, Talk
+from kafkapy.sim.cluster.clients.routed import RETRY_MS, Talk
 from kafkapy.sim.promises.partitions import BrokenPromise
 from kafkapy.sim.world.rng import SimRng
 

@@ -24,7 +24,7 @@ from kafkapy.core.time import Instant
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import batches, records
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep
-from kafkapy.sim.cluster.clients.client import RETRY_MS, Talk
+from kafkapy.sim.cluster.clients.routed import RETRY_MS, Talk
 from kafkapy.sim.promises.partitions import BrokenPromise
 from kafkapy.sim.world.rng import SimRng
 

@@ -1,6 +1,6 @@
 """A client on a machine of its own: real frames, routed by Metadata as stock clients do.
 
-    an actor asks (sim/clients/actors.py) --> whom? --> PeerConnection --> answer, or LOST
+    an actor asks (sim/clients/actors.py) --> whom? --> Wire --> answer, or LOST
                                                 |
       a partition's leader by Metadata, a coordinator by FindCoordinator, or any broker
 
@@ -14,13 +14,13 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from kafkapy.broker.peers.connection import PeerConnection, PeerSettings
 from kafkapy.broker.peers.failures import CallFailed, Why
 from kafkapy.core.addresses import Address
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Heard, Playing, Sleep, Together
-from kafkapy.sim.cluster.world import BROKER_PORT, ClusterWorld
+from kafkapy.sim.cluster.clients.wire import Wire
+from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.promises.partitions import BrokenPromise
 
 E: Final = ErrorCode
@@ -59,10 +59,7 @@ class ClusterClient:
         self.leaders: dict[tuple[str, int], Leader] = {}
         self._world = world
         self._clock = world.clock
-        self._network = world.network.host(name)
-        self._rng = world.rng.fork(name)
-        self._addresses = {host.node_id: Address(host.name, BROKER_PORT) for host in world.brokers}
-        self._connections: dict[int, PeerConnection] = {}
+        self._wire = Wire(world, name)
         self._coordinators: dict[tuple[int, str], int] = {}
         self._epochs: dict[tuple[str, int], int] = {}
         self._any: int | None = None
@@ -127,7 +124,7 @@ class ClusterClient:
     def _whom(self, route: Hashable) -> Talk:
         if route is None:
             if self._any is None:
-                self._any = self._rng.choice(sorted(self._addresses))
+                self._any = self._wire.rng.choice(sorted(self._wire.addresses))
             return self._any
         if isinstance(route, _Partition):
             if route not in self.leaders:
@@ -148,7 +145,7 @@ class ClusterClient:
             self._any = None
             return
         for broker in answer.brokers:
-            self._addresses[broker.node_id] = Address(broker.host, broker.port)
+            self._wire.addresses[broker.node_id] = Address(broker.host, broker.port)
         for topic in answer.topics:
             for row in topic.partitions:
                 self._note_leader(_Partition(topic.name, row.partition_index), row)
@@ -169,7 +166,7 @@ class ClusterClient:
             return
         found = answer.coordinators[0]
         if found.error_code == 0:
-            self._addresses[found.node_id] = Address(found.host, found.port)
+            self._wire.addresses[found.node_id] = Address(found.host, found.port)
             self._coordinators[route] = found.node_id
 
     def _forget(self, route: Hashable) -> None:
@@ -198,26 +195,14 @@ class ClusterClient:
             else:
                 then(answer)
 
-        self._connection(wish.to).call(
+        self._wire.call(
+            wish.to,
             wish.api_key,
             wish.body,
             answered,
             versions=(wish.version, wish.version),
             timeout_ms=REQUEST_TIMEOUT_MS,
         )
-
-    def _connection(self, node_id: int) -> PeerConnection:
-        connection = self._connections.get(node_id)
-        if connection is None:
-            connection = self._connections[node_id] = PeerConnection(
-                self._network,
-                self._clock,
-                self._rng,
-                self._addresses[node_id],
-                listener="PLAINTEXT",
-                settings=PeerSettings(client_id=self.name),
-            )
-        return connection
 
 
 class _Partition(NamedTuple):
