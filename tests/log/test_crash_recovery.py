@@ -24,7 +24,7 @@ from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.producers.producer_state import ProducerStates
 from kafkapy.protocol.batch import BatchHeader
 from kafkapy.protocol.control_records import build_marker
-from kafkapy.sim.world.disk import Interrupted
+from kafkapy.sim.world.file import Interrupted
 from kafkapy.sim.world.rng import SimRng
 from tests.log.support import ORDERS, TOPIC_ID, Answers, Home, all_batches, batch, files
 

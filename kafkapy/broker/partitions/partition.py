@@ -12,16 +12,17 @@ has, as it is, and is told of the high watermark.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from kafkapy.broker.metadata.internal_topics import INTERNAL_TOPICS
 from kafkapy.broker.partitions.acknowledgements import Acknowledge, Acknowledgements
+from kafkapy.broker.partitions.needs import HasHook, HasReplicas
 from kafkapy.broker.partitions.watchers import EndWatcher, Watcher
 from kafkapy.broker.replication.followers import Followers
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
-from kafkapy.core.seams import Bytes, Callback, Clock
+from kafkapy.core.seams import Bytes, Callback
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.partitions.isr import PartitionAgreed
 from kafkapy.kraft.image.topics import PartitionState
@@ -32,39 +33,6 @@ from kafkapy.log.producers.guards import VerificationGuard
 
 # Answers of the controller after which the proposal is not so, and will not be.
 _NOT_SO = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
-ChangeAnswered = Callable[["PartitionState | PartitionAgreed | Refused"], None]
-
-
-class HasReplicas(Protocol):
-    """What a leader with followers asks of its broker (replication/replication.py)."""
-
-    @property
-    def clock(self) -> Clock: ...
-
-    @property
-    def max_lag_ms(self) -> int: ...
-
-    def is_eligible(self, broker_id: int, broker_epoch: int) -> bool:
-        """Whether the metadata has that broker alive, in this life (-1: in any)."""
-
-    def propose(
-        self, partition: "Partition", isr: tuple[int, ...], then: ChangeAnswered
-    ) -> None: ...
-
-    def withdraw(self, partition: "Partition") -> None: ...
-
-    def led_anew(self, partition: "Partition") -> None: ...
-
-
-class HasHook(Protocol):
-    """What a topic does with what is produced to it, before it is appended (hooks/produce.py)."""
-
-    def submit(
-        self,
-        records: memoryview | bytes,
-        is_wanted: Callable[[], bool],
-        then: Callable[[bytes | Refused], None],
-    ) -> None: ...
 
 
 class Partition:

@@ -18,7 +18,8 @@ from functools import partial
 from typing import Final, Protocol
 from uuid import UUID
 
-from kafkapy.broker.partitions.partition import HasReplicas, Partition
+from kafkapy.broker.partitions.needs import HasReplicas
+from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.jobs import Job, Steps

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from kafkapy.broker.partitions.acknowledgements import Acknowledge
-from kafkapy.broker.partitions.partition import HasHook, Partition
+from kafkapy.broker.partitions.needs import HasHook
+from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.broker.transactions.verification import Verified
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused

@@ -8,7 +8,8 @@ the source's partition is another one. What all of them remember is bounded toge
 from collections.abc import Callable
 from uuid import UUID
 
-from kafkapy.broker.partitions.partition import HasReplicas, Partition
+from kafkapy.broker.partitions.needs import HasReplicas
+from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.views.reader import ViewReader
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition

@@ -34,7 +34,8 @@ from kafkapy.sim.cluster.network import End, HostNetwork, SimNetwork
 from kafkapy.sim.cluster.serving import Served
 from kafkapy.sim.promises.answers import AnswersPromise, Promised
 from kafkapy.sim.world.clock import SimClock
-from kafkapy.sim.world.disk import Interrupted, SimDisk
+from kafkapy.sim.world.disk import SimDisk
+from kafkapy.sim.world.file import Interrupted
 from kafkapy.sim.world.journal import Line, RecordingJournal, Trace
 from kafkapy.sim.world.power import DiskOfALife, Power
 from kafkapy.sim.world.reactor import SimReactor

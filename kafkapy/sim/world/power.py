@@ -12,7 +12,8 @@ it (a generator that is collected later, and cleans up) has a `DiskOfALife` that
 
 from typing import Any, Final
 
-from kafkapy.sim.world.disk import Interrupted, SimDisk
+from kafkapy.sim.world.disk import SimDisk
+from kafkapy.sim.world.file import Interrupted
 from kafkapy.sim.world.journal import Notes
 from kafkapy.sim.world.rng import SimRng
 

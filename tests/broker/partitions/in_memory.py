@@ -2,7 +2,8 @@
 
 from uuid import UUID
 
-from kafkapy.broker.partitions.partition import ChangeAnswered, Partition
+from kafkapy.broker.partitions.needs import ChangeAnswered
+from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
-from kafkapy.sim.world.disk import Interrupted, SimDisk
+from kafkapy.sim.world.disk import SimDisk
+from kafkapy.sim.world.file import Interrupted
 from tests.sim.world.disk_conformance import Answers, DiskConformance, TurnConformance, begun
 
 SEEDS = st.integers(0, 2**32)

@@ -6,7 +6,8 @@ from kafkapy.core.turn import Turn
 from kafkapy.sim.promises.answers import AnswersPromise
 from kafkapy.sim.promises.partitions import BrokenPromise
 from kafkapy.sim.world.clock import SimClock
-from kafkapy.sim.world.disk import SimDisk, SimFile
+from kafkapy.sim.world.disk import SimDisk
+from kafkapy.sim.world.file import SimFile
 from kafkapy.sim.world.journal import Trace
 from kafkapy.sim.world.power import IN_A_TURN, Power, PowerCut
 from kafkapy.sim.world.reactor import SimReactor
