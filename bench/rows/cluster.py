@@ -33,6 +33,13 @@ _IN_16K, _IN_64K, _IN_1M = 15, 63, 950
 _WARM_S = 8.0
 
 
+def _batches(run: Run, partitions: int, records: int) -> tuple[list[tuple[str, int]], kload.Frames]:
+    """The partitions of a new topic, and requests of so many records into each."""
+    topic = run.topic(partitions)
+    into = [(topic, one) for one in range(partitions)]
+    return into, kload.Frames.of_produce(into, records=records, record_bytes=_RECORD_BYTES, acks=-1)
+
+
 @dataclass(frozen=True, slots=True)
 class AtRate:
     rate: int
@@ -42,11 +49,7 @@ class AtRate:
     full_seconds: float = 15
 
     def __call__(self, run: Run) -> Figures:
-        topic = run.topic(self.partitions)
-        into = [(topic, one) for one in range(self.partitions)]
-        frames = kload.Frames.of_produce(
-            into, records=self.batch, record_bytes=_RECORD_BYTES, acks=-1
-        )
+        into, frames = _batches(run, self.partitions, self.batch)
         with run.costs() as costs:
             found = kload.open_loop(
                 run.leaders(self.partitions),
@@ -71,11 +74,7 @@ class AtMost:
     full_seconds: float = 10
 
     def __call__(self, run: Run) -> Figures:
-        topic = run.topic(self.partitions)
-        into = [(topic, one) for one in range(self.partitions)]
-        frames = kload.Frames.of_produce(
-            into, records=self.batch, record_bytes=_RECORD_BYTES, acks=-1
-        )
+        _, frames = _batches(run, self.partitions, self.batch)
         with run.costs() as costs:
             found = kload.closed(
                 run.leaders(self.partitions),
