@@ -20,6 +20,7 @@ _ACL = (
 )
 _PAGES = {
     "overview": "/",
+    "broker": "/console/brokers/2?all=1",
     "topics": "/console/topics",
     "search": "/console/topics?q=team-0",
     "create": "/console/create-topic",
@@ -264,6 +265,10 @@ def test_what_comes_in_is_seen_without_asking_again(seen: Seen, chromium: Browse
     page = seen.go("/console/group?name=billing")
     expect(page.get_by_role("img", name="Lag from")).to_be_visible()
     picture(page, "lag")
+    page = seen.go("/")
+    most = page.locator("#rates figure").first.locator("figcaption .quiet")
+    expect(most).not_to_have_text("0/s at the most")
+    picture(page, "overview")
 
 
 def test_what_broke_the_schema_is_found_and_a_draft_repairs_it(seen: Seen) -> None:

@@ -13,6 +13,7 @@ from kafkapy.http.console.pages import (
     acl_changes,
     alerts,
     api,
+    brokers,
     drafts,
     groups,
     logs,
@@ -36,6 +37,7 @@ from kafkapy.http.site import Site
 
 _SUBJECTS: Final = (
     overview,
+    brokers,
     topics,
     topic,
     messages,

@@ -17,6 +17,18 @@ def test_the_overview_names_brokers_and_the_quorum(pages: TestClient, broker: Br
     assert broker.bootstrap.rpartition(":")[2] in answer.text
 
 
+def test_a_broker_shows_its_directories_and_settings(pages: TestClient, broker: Broker) -> None:
+    assert 'href="/console/brokers/1"' in pages.get("/").text
+    page = pages.get("/console/brokers/1").text
+    assert broker.bootstrap in page
+    assert "/tmp/kafkapy-in-memory" in page
+    assert '<td class="mono">node.id</td><td class="mono wrap">1</td>' in page
+    assert "log.retention.hours" not in page
+    assert "log.retention.hours" in pages.get("/console/brokers/1?all=1").text
+    for nobody in ("2", "x"):
+        assert pages.get(f"/console/brokers/{nobody}").status_code == 404
+
+
 def test_a_list_is_searched_and_paged_by_the_server(pages: TestClient, broker: Broker) -> None:
     for index in range(51):
         broker.create_topic(f"many-{index:02}")

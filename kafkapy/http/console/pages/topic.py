@@ -1,13 +1,14 @@
 """One topic: its partitions, and its settings."""
 
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 from kafkapy.broker.config.resources import Resource
 from kafkapy.http.console.asked import Asked, Lacking, Pages, number
 from kafkapy.http.console.charts import Chart, byte_rate, chart, rate
 from kafkapy.http.console.paging import part_of
 from kafkapy.http.console.seeing import offsets, sizes, until_seen
+from kafkapy.http.console.settings import settings_of
 from kafkapy.http.history import BYTES_IN, BYTES_OUT, RECORDS
 from kafkapy.http.kafka.errors import check
 from kafkapy.http.kafka.records import END, START
@@ -16,15 +17,6 @@ from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.api_keys import ApiKey
 
 _SET, _DELETE = 0, 1
-_DEFAULT: Final = 5
-_SOURCES: Final = {
-    1: "this topic",
-    2: "this broker",
-    3: "all brokers",
-    4: "the broker's file",
-    5: "default",
-    6: "the broker's log level",
-}
 
 
 async def require_describe(asked: Asked, name: str) -> None:
@@ -110,14 +102,14 @@ async def settings(asked: Asked) -> Any:
     name = asked.path("topic")
     await require_describe(asked, name)
     shows_all = asked.query("all") == "1"
-    found = await _configs(asked, name)
+    found = await settings_of(asked, name)
     rows = [one for one in found if shows_all or one["is_set"]]
     return asked.page("settings.html", name=name, rows=rows, count=len(found), shows_all=shows_all)
 
 
 async def ask_setting(asked: Asked) -> Any:
     name, key = asked.path("topic"), asked.path("key")
-    found = next((one for one in await _configs(asked, name) if one["name"] == key), None)
+    found = next((one for one in await settings_of(asked, name) if one["name"] == key), None)
     if found is None:
         raise Problem(404, f"topics have no setting {key}")
     return asked.page("setting.html", name=name, setting=found)
@@ -140,7 +132,7 @@ async def set_setting(asked: Asked) -> Any:
         check(answer.responses[0].error_code, name, answer.responses[0].error_message)
 
     async def is_there() -> bool:
-        found = next((one for one in await _configs(asked, name) if one["name"] == key), None)
+        found = next((one for one in await settings_of(asked, name) if one["name"] == key), None)
         if found is None or is_default:
             return found is None or not found["is_own"]
         return bool(found["is_own"]) and found["value"] in (change["value"], "(hidden)")
@@ -149,33 +141,6 @@ async def set_setting(asked: Asked) -> Any:
     with suppress(Lacking):
         await until_seen(is_there)
     return asked.go(f"/console/topics/{name}/settings", done="set")
-
-
-async def _configs(asked: Asked, name: str) -> list[dict[str, Any]]:
-    resource = {
-        "resource_type": Resource.TOPIC,
-        "resource_name": name,
-        "configuration_keys": None,
-    }
-    body = {
-        "resources": [resource],
-        "include_synonyms": False,
-        "include_documentation": True,
-    }
-    found = (await asked.kafka.ask(ApiKey.DESCRIBE_CONFIGS, body)).results[0]
-    with asked.needs("DESCRIBE_CONFIGS", "TOPIC", name):
-        check(found.error_code, name, found.error_message)
-    return [
-        {
-            "name": one.name,
-            "value": "(hidden)" if one.is_sensitive else one.value,
-            "source": _SOURCES.get(int(one.config_source), "?"),
-            "is_set": int(one.config_source) != _DEFAULT,
-            "is_own": int(one.config_source) == 1,
-            "says": one.documentation or "",
-        }
-        for one in sorted(found.configs, key=lambda one: str(one.name))
-    ]
 
 
 PAGES: Pages = (
