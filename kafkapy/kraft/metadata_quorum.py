@@ -438,11 +438,15 @@ class MetadataQuorum(QuorumFacts):
         if self._journal is not None:
             self._journal.info("metadata snapshot written", snapshot=snapshot.file_name)
         settings = self.settings.snapshots
-        self.log.clean(
-            self._clock.wall(),
-            max_bytes=settings.max_retention_bytes,
-            max_age_ms=settings.max_retention_ms,
-        )
+        try:
+            self.log.clean(
+                self._clock.wall(),
+                max_bytes=settings.max_retention_bytes,
+                max_age_ms=settings.max_retention_ms,
+            )
+        except DiskFailed as failed:
+            self._disk_failed(failed)
+            return
         self._history.forget_before(self.log.start_offset)
         self._snapshot_if_due()
 
@@ -452,7 +456,11 @@ class MetadataQuorum(QuorumFacts):
             self._disk_failed(failure)
             return
         self._snapshotting.abandon()
-        self.log.truncate_to_latest_snapshot()
+        try:
+            self.log.truncate_to_latest_snapshot()
+        except DiskFailed as failed:
+            self._disk_failed(failed)
+            return
         self._history = VoterHistory(self.settings.configured_voters)
         loading = Loading(self.log, self._history, self._journal)
 

@@ -7,6 +7,7 @@ formats/log 1, formats/metadata 4; KIP-630.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 from kafkapy.core.errors import Corrupt, DiskFailed
@@ -148,5 +149,7 @@ class UnfinishedSnapshot:
             self._remove()
 
     def _remove(self) -> None:
+        """Or the next start does (`recover`), where the disk is gone."""
         self._file.close()
-        self._disk.remove(self._file.path)
+        with suppress(DiskFailed):
+            self._disk.remove(self._file.path)

@@ -93,7 +93,11 @@ class Snapshotting:
         self._is_ripe = False
         if snapshot in self._snapshots.ids:
             return
-        unfinished = self._unfinished = self._snapshots.create(snapshot)
+        try:
+            unfinished = self._unfinished = self._snapshots.create(snapshot)
+        except DiskFailed as failure:
+            self._finished(snapshot, failure)
+            return
         batches = snapshot_batches(
             records_of(image.copy()),
             epoch=image.epoch,

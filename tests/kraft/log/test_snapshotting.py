@@ -119,3 +119,28 @@ def test_a_full_disk_is_told() -> None:
     assert snapshot == SnapshotId(10, 2)
     assert failure is not None
     assert failure.cause == "full"
+
+
+def test_one_that_cannot_even_be_begun_is_told() -> None:
+    kit = Kit(SnapshotSettings())
+    kit.world.disk.fail("create", in_path=".part")
+    kit.begin()
+    (told,) = kit.finished
+    assert told[0] == SnapshotId(10, 2)
+    assert isinstance(told[1], DiskFailed)
+    kit.begin()
+    kit.world.clock.advance(1000)
+    assert kit.snapshots.ids == [SnapshotId(10, 2)]
+
+
+def test_one_is_abandoned_on_a_disk_that_is_gone() -> None:
+    kit = Kit(SnapshotSettings())
+    kit.begin()
+    kit.world.disk.lose(LOG)
+    kit.snapshotting.abandon()
+    kit.world.disk.mend()
+    kit.world.clock.advance(1000)
+    again = Snapshots(kit.world.disk, LOG, SimRng(2))
+    again.recover(0)
+    assert again.ids == []
+    assert not [name for name in kit.world.disk.list(LOG) if name.endswith(".part")]
