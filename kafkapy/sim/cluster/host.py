@@ -98,6 +98,8 @@ class Host:
         self._promise = AnswersPromise(self.disk)
         self._life = DiskOfALife(self.disk)
         self._backlog: deque[Callback] = deque()
+        # Who is connected to the broker's listeners, in this life.
+        self._clients: list[Served] = []
         self._last_finish = clock.now()
         for directory in self.settings["log.dirs"].split(","):
             self.disk.make_directory(directory)
@@ -165,6 +167,7 @@ class Host:
             self._gave_up(failed)
             return
         self.node = node
+        self._clients = []
         node.on_fatal = self._gave_up
         turn.failed = partial(self._turn_failed, node)
         if node.broker is not None:
@@ -310,14 +313,25 @@ class Host:
     def _accept(
         self, node: Node, listener: str, is_controller: bool, end: End, host: str
     ) -> ChannelOwner:
-        return Served(node, end, Peer(listener, host, is_controller_listener=is_controller))
+        served = Served(node, end, Peer(listener, host, is_controller_listener=is_controller))
+        if not is_controller:
+            self._clients = [one for one in self._clients if one.is_open]
+            self._clients.append(served)
+        return served
 
     def _hang_up(self, node: Node, then: Callback) -> None:
+        """On the broker's clients, once the answers that are on their way have left."""
+
+        def now() -> None:
+            for one in self._clients:
+                one.hang_up()
+            then()
+
         names = node.config.listening.controller_names
         for endpoint in node.config.endpoints:
             if endpoint.name not in names:
                 self._net.stop_listening(endpoint.port)
-        node.clock.call_soon(then)
+        node.clock.call_soon(now)
 
     def _said(self, line: Line) -> None:
         for then in self.on_line:

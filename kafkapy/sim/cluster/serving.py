@@ -26,7 +26,7 @@ class Served:
         peer.line = self
         self._channel = channel
         self._peer = peer
-        self._is_open = True
+        self.is_open = True
         # Throttled: what comes meanwhile is heard afterwards.
         self._is_muted = False
         self._held_back: deque[bytes] = deque()
@@ -53,7 +53,7 @@ class Served:
 
     def _on_resolved(self, later: Later) -> None:
         """The oldest request may now be answered, and those behind it that waited."""
-        if not self._is_open:
+        if not self.is_open:
             _let_go(later)
         while self._pending and self._pending[0][1].is_resolved:
             call, later = self._pending.popleft()
@@ -70,11 +70,11 @@ class Served:
 
     def mute(self, is_muted: bool) -> None:
         self._is_muted = is_muted
-        while self._held_back and not self._is_muted and self._is_open:
+        while self._held_back and not self._is_muted and self.is_open:
             self.on_frame(memoryview(self._held_back.popleft()))
 
     def hang_up(self) -> None:
-        if self._is_open:
+        if self.is_open:
             self._channel.close()
             self._end()
 
@@ -82,7 +82,7 @@ class Served:
         self._end()
 
     def _end(self) -> None:
-        self._is_open = False
+        self.is_open = False
         for _, later in self._pending:
             if later.is_resolved:
                 _let_go(later)
