@@ -68,11 +68,13 @@ class PartitionChange:
         if (removing or adding) and (done := completed(replicas, removing, isr)) is not None:
             replicas, isr = done
             removing = adding = ()
-        elr = self._eligible(isr)
+        # Fewer replicas than min.insync.replicas commit when all of them have a record.
+        min_isr = min(self.min_isr, len(replicas))
+        elr = self._eligible(replicas, isr, min_isr)
         leader, is_unclean = self._elected(replicas, isr, elr)
         if leader != state.leader and leader in elr:
             isr, elr = (leader,), without(elr, (leader,))
-            if self.min_isr <= 1:
+            if min_isr <= 1:
                 # It may commit alone now: the others hold every committed record no more.
                 elr = ()
 
@@ -103,14 +105,15 @@ class PartitionChange:
             return None
         return PartitionChangeRecord(partition_id=self.index, topic_id=self.topic_id, **changes)
 
-    def _eligible(self, isr: Replicas) -> Replicas:
+    def _eligible(self, replicas: Replicas, isr: Replicas, min_isr: int) -> Replicas:
         """Replicas outside of the ISR that still hold every committed record: those that
         left it since it became smaller than min.insync.replicas."""
         if not self.elr_enabled:
             return self.state.elr
-        if len(isr) >= self.min_isr:
+        if len(isr) >= min_isr:
             return ()
-        candidates = sorted({*self.state.elr, *self.state.isr})
+        # Who is moved away is nobody to wait for.
+        candidates = sorted({*self.state.elr, *self.state.isr} & {*replicas})
         return without(candidates, (*isr, *self.unclean_shutdown))
 
     def _elected(self, replicas: Replicas, isr: Replicas, elr: Replicas) -> tuple[int, bool]:

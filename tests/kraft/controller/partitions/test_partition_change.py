@@ -156,6 +156,17 @@ def test_a_reassignment_waits_for_the_whole_target() -> None:
     assert done.directories == (NEW, NEW)
 
 
+def test_who_was_moved_away_is_not_eligible() -> None:
+    """Nobody could be elected any more: it was waited for, and will never be a replica again."""
+    moving = {"replicas": (2, 1), "removing": (1,), "adding": (2,), "min_isr": 2}
+    started = _after(_state((1,)), alive=(1, 2), **moving)
+    done = _after(started, alive=(1, 2), isr=(1, 2), min_isr=2)
+    assert (done.replicas, done.isr, done.elr) == ((2,), (2,), ())
+    died = _after(done, alive=(1,), isr=(), unclean_shutdown=(2,), min_isr=2)
+    assert (died.leader, died.elr) == (-1, ())
+    assert _after(died, alive=(1, 2), min_isr=2).leader == 2
+
+
 def test_a_reordering_completes_at_once() -> None:
     after = _after(_state(), replicas=(3, 2, 1), removing=(), adding=())
     assert (after.replicas, after.leader, after.leader_epoch) == ((3, 2, 1), 1, 5)
@@ -212,6 +223,7 @@ def _check(
 ) -> None:
     assert len(set(after.replicas)) == len(after.replicas) == len(after.directories)
     assert set(after.isr) <= set(after.replicas)
+    assert set(after.elr) <= set(after.replicas)
     assert not set(after.isr) & set(after.elr)
     if after.has_leader:
         assert after.leader in after.isr
