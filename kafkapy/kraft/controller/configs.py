@@ -4,10 +4,10 @@
     legacy        what is not named goes
 
 Resources are judged one by one. With ELR on, a new min.insync.replicas empties the ELRs
-that the old one made. KIP-339, KIP-966.
+that the old one made, where somebody leads. KIP-339, KIP-966.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
 from typing import Final
@@ -23,7 +23,7 @@ from kafkapy.kraft.controller.topics.views import check_altered
 from kafkapy.kraft.features import CORDONED_LOG_DIRS
 from kafkapy.kraft.image.delta import ConfigResource
 from kafkapy.kraft.image.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from kafkapy.kraft.records.metadata import ClearElrRecord, ConfigRecord
+from kafkapy.kraft.records.metadata import ClearElrRecord, ConfigRecord, PartitionChangeRecord
 
 # What fits a string of a record (its length is a signed 16-bit number in older formats).
 MAX_VALUE_BYTES: Final = 32767
@@ -159,7 +159,22 @@ class ConfigMachine:
                 )
                 if key == MIN_INSYNC_REPLICAS and self._state.elr_enabled:
                     records.append(ClearElrRecord(topic_name=name))
+                    records.extend(self._still_eligible(name))
         return records
+
+    def _still_eligible(self, topic: str) -> Iterator[Fact]:
+        """Where nobody leads nothing was committed since: who is eligible there has it all, whatever
+        min.insync.replicas is, and must stay so, or nobody would lead again. Of all topics for ""."""
+        topics = self._state.image.topics_by_name
+        for one in topics.values() if not topic else (topics[topic],):
+            for index, state in one.partitions.items():
+                if not state.isr and (state.elr or state.last_known_elr):
+                    yield PartitionChangeRecord(
+                        partition_id=index,
+                        topic_id=one.id,
+                        eligible_leader_replicas=state.elr,
+                        last_known_elr=state.last_known_elr,
+                    )
 
     def _check_elr(self, resource: ConfigResource, changes: Changes) -> None:
         kind, name = resource

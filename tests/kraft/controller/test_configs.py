@@ -138,6 +138,24 @@ def test_a_new_min_insync_replicas_empties_the_elrs_it_made() -> None:
     assert cluster.partition("t").elr == ()
 
 
+@pytest.mark.parametrize("resource", [TOPIC, BROKER])
+def test_a_new_min_insync_replicas_forgets_nobody_who_may_lead_again(
+    resource: tuple[int, str],
+) -> None:
+    """Where nobody leads: nobody would ever again."""
+    cluster = _cluster()
+    _alter(cluster, TOPIC, ("min.insync.replicas", SET, "3"))
+    for broker in (3, 2, 1):
+        cluster.fence(broker)
+    before = cluster.partition("t")
+    assert (before.isr, before.leader, before.elr) == ((), -1, (1, 2, 3))
+    _alter(cluster, resource, ("min.insync.replicas", SET, "1"))
+    assert cluster.partition("t").elr == before.elr
+    assert cluster.partition("t").last_known_elr == before.last_known_elr
+    cluster.unfence(2)
+    assert cluster.partition("t").leader == 2
+
+
 def test_without_elr_min_insync_replicas_is_a_setting_like_any_other() -> None:
     cluster = _cluster(elr=False)
     assert _alter(cluster, (4, "1"), ("min.insync.replicas", SET, "2")) is None
