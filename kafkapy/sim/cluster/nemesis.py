@@ -48,6 +48,8 @@ class Nemesis:
         self.rng = rng
         self.flushes = flushes
         self.copies = copies
+        # The furthest that any clock was ever set.
+        self.ahead_ms = 0
         # Somebody has, who was in sync, and has not caught up.
         self.has_lost_something = False
         # Whoever operates the cluster: changes what it is told to change, at a bad time.
@@ -73,6 +75,9 @@ class Nemesis:
             host.disk.mend()
             host.power.cut_after(None)
             host.clock.drift(0)
+            # Not back: a transaction times out by the wall clock, as in Kafka, and who began it may
+            # have been the furthest ahead.
+            host.clock.set_wall(self.ahead_ms)
             if host.is_paused:
                 host.resume()
             if host.is_stopping or host.has_lost_a_directory:

@@ -114,6 +114,7 @@ def set_clock(nemesis: Nemesis) -> None:
     host = nemesis.host()
     ahead_ms = nemesis.rng.magnitude(10, _MOST_AHEAD_MS) * nemesis.rng.choice((-1, 1))
     nemesis.note("sets the clock of", host.name, ahead_ms)
+    nemesis.ahead_ms = max(nemesis.ahead_ms, ahead_ms)
     host.clock.set_wall(ahead_ms)
 
 
