@@ -213,10 +213,11 @@ def commit_some(
             "member_id": member,
             "topics": [{"name": partition.topic, "partitions": [row]}],
         }
+        least = plan.facts.acknowledged(partition)
         answer = yield Ask(ApiKey.OFFSET_COMMIT, 9, body)
         if answer is LOST or answer.topics[0].partitions[0].error_code != 0:
             return
-        plan.facts.committed(partition, offset)
+        plan.facts.committed(partition, offset, least)
         yield plan.pause(dice)
 
 
@@ -224,9 +225,10 @@ def fetch(facts: GroupFacts, partition: TopicPartition) -> Any:
     """What is committed, 0 for nothing; None if nobody says."""
     topics = [{"name": partition.topic, "partition_indexes": [partition.partition]}]
     body = {"groups": [{"group_id": facts.group, "topics": topics}], "require_stable": False}
+    least = facts.acknowledged(partition)
     answer = yield Ask(ApiKey.OFFSET_FETCH, 8, body)
     if answer is LOST or answer.groups[0].error_code != 0:
         return None
     offset = max(0, answer.groups[0].topics[0].partitions[0].committed_offset)
-    facts.fetched(partition, offset)
+    facts.fetched(partition, offset, least)
     return offset

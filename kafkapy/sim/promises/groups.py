@@ -4,8 +4,8 @@
     commits   a commit was acknowledged            fetched   this is what is committed
 
 - In one epoch a partition is told to one member only.
-- A commit that was acknowledged is never taken back: what is fetched, and what is
-  acknowledged afterwards, is at least that.
+- A commit that was acknowledged is never taken back: what is fetched, and what is committed by
+  whoever asks afterwards, is at least that. An answer may have been long under way.
 """
 
 from collections.abc import Iterable
@@ -38,23 +38,26 @@ class GroupFacts:
         """It was fenced, left or is no more."""
         self.held.pop(member, None)
 
-    def committed(self, partition: TopicPartition, offset: int) -> None:
-        """The commit of `offset` was acknowledged."""
-        self._at_least(partition, offset, "a commit was acknowledged of")
-        self._committed[partition] = offset
+    def acknowledged(self, partition: TopicPartition) -> int:
+        """What whoever asks now has to be told at least."""
+        return self._committed.get(partition, 0)
+
+    def committed(self, partition: TopicPartition, offset: int, least: int) -> None:
+        """The commit of `offset` was acknowledged; `least` was when it was asked for."""
+        self._at_least(partition, offset, least, "a commit was acknowledged of")
+        self._committed[partition] = max(offset, self.acknowledged(partition))
         self.commits += 1
 
-    def fetched(self, partition: TopicPartition, offset: int) -> None:
-        self._at_least(partition, offset, "the committed offset is said to be")
+    def fetched(self, partition: TopicPartition, offset: int, least: int) -> None:
+        self._at_least(partition, offset, least, "the committed offset is said to be")
 
     def is_shared(self, partitions: int) -> bool:
         """Everything is owned, and nothing twice."""
         owned = sorted(number for numbers in self.held.values() for number in numbers)
         return owned == list(range(partitions))
 
-    def _at_least(self, partition: TopicPartition, offset: int, what: str) -> None:
-        known = self._committed.get(partition, 0)
-        if offset < known:
+    def _at_least(self, partition: TopicPartition, offset: int, least: int, what: str) -> None:
+        if offset < least:
             raise BrokenPromise(
-                f"{self.group}: {what} {offset} in {partition}, and {known} was acknowledged"
+                f"{self.group}: {what} {offset} in {partition}, and {least} was acknowledged"
             )

@@ -44,10 +44,21 @@ def test_the_judge_knows_what_is_wrong() -> None:
     with pytest.raises(BrokenPromise, match="in epoch 3 partition 1 was a's"):
         facts.hears("b", 3, {1})
     partition = TopicPartition("t", 0)
-    facts.committed(partition, 5)
-    facts.fetched(partition, 6)
+    facts.committed(partition, 5, 0)
+    assert facts.acknowledged(partition) == 5
+    facts.fetched(partition, 6, 5)
     with pytest.raises(BrokenPromise, match=r"said to be 4 .* 5 was acknowledged"):
-        facts.fetched(partition, 4)
+        facts.fetched(partition, 4, 5)
+    with pytest.raises(BrokenPromise, match=r"acknowledged of 4 .* 5 was acknowledged"):
+        facts.committed(partition, 4, 5)
+
+
+def test_the_judge_knows_an_answer_that_was_long_under_way() -> None:
+    facts, partition = GroupFacts("g"), TopicPartition("t", 0)
+    facts.committed(partition, 11, 9)
+    facts.committed(partition, 10, 9)
+    facts.fetched(partition, 9, 9)
+    assert facts.acknowledged(partition) == 11
 
 
 def gives_away_what_is_not_free(patch: pytest.MonkeyPatch) -> None:
