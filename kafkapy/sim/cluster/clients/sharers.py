@@ -112,6 +112,9 @@ class Sharer:
     topic: str
     is_calm: Callable[[], bool]
     _epoch: int = 0
+    # As stock clients do when they join, and after a heartbeat that was not answered: its answer may
+    # have had another assignment.
+    _says_all: bool = True
     _assigned: dict[UUID, tuple[int, ...]] = field(default_factory=dict)
     _calm_since: Instant | None = None
 
@@ -136,15 +139,15 @@ class Sharer:
     # Membership.
 
     def _beat(self) -> Talk:
-        joins = self._epoch == 0
         body = {
             "group_id": GROUP,
             "member_id": self.name,
             "member_epoch": self._epoch,
             "rack_id": None,
-            "subscribed_topic_names": [self.topic] if joins else None,
+            "subscribed_topic_names": [self.topic] if self._says_all else None,
         }
         answer = yield Ask(ApiKey.SHARE_GROUP_HEARTBEAT, _HEARTBEAT, body)
+        self._says_all = answer is LOST or answer.error_code != E.NONE
         if answer is LOST:
             return
         if answer.error_code in _GONE:
@@ -165,7 +168,7 @@ class Sharer:
             "subscribed_topic_names": None,
         }
         yield Ask(ApiKey.SHARE_GROUP_HEARTBEAT, _HEARTBEAT, body)
-        self._epoch, self._assigned = 0, {}
+        self._epoch, self._assigned, self._says_all = 0, {}, True
 
     # Records.
 
