@@ -163,8 +163,9 @@ class ConfigMachine:
         return records
 
     def _still_eligible(self, topic: str) -> Iterator[Fact]:
-        """Where nobody leads nothing was committed since: who is eligible there has it all, whatever
-        min.insync.replicas is, and must stay so, or nobody would lead again. Of all topics for ""."""
+        """Of all topics for "". Where nobody leads nothing was committed since: who is eligible
+        there has it all, whatever min.insync.replicas is, and must stay so, or nobody would ever
+        lead again."""
         topics = self._state.image.topics_by_name
         for one in topics.values() if not topic else (topics[topic],):
             for index, state in one.partitions.items():

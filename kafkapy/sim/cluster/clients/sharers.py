@@ -112,8 +112,8 @@ class Sharer:
     topic: str
     is_calm: Callable[[], bool]
     _epoch: int = 0
-    # As stock clients do when they join, and after a heartbeat that was not answered: its answer may
-    # have had another assignment.
+    # As stock clients do when they join, and after a heartbeat that was not answered: its answer
+    # may have had another assignment.
     _says_all: bool = True
     _assigned: dict[UUID, tuple[int, ...]] = field(default_factory=dict)
     _calm_since: Instant | None = None
