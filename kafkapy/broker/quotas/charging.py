@@ -94,7 +94,8 @@ class _Charged:
     ) -> None:
         # From the bytes: the call of a Produce that is known by them does not have it all.
         self._api_key, self._version, self._correlation_id, length = _HEAD(request)
-        name = request[_HEAD_SIZE : _HEAD_SIZE + max(length, 0)]
+        end = _HEAD_SIZE + max(length, 0)
+        name = request[_HEAD_SIZE:end]
         self._client_id = bytes(name).decode(errors="replace")
         self._node = node
         self._quotas = quotas
