@@ -4,6 +4,7 @@ KAFKAPY_COMPILE=1        the request paths are compiled. The modules are named i
                          pyproject.toml; mypyc makes C of them, so a C compiler is needed.
                          Without it nothing is compiled, and everything works the same, more
                          slowly (docs/decisions/0006-compiled-request-paths.md).
+KAFKAPY_COMPILE=world    the same, and simulated machines and their network: for many worlds.
 KAFKAPY_PROJECT_URL=URL  where the project is published: the links of the package's metadata.
                          The sources know no address of their own.
 """
@@ -25,11 +26,13 @@ _MYPY = ("--config-file=", "--ignore-missing-imports")
 
 def _compiled() -> dict[str, Any]:
     # Who only asks for the metadata or packs the sources needs no compiler.
-    if os.environ.get("KAFKAPY_COMPILE") != "1" or _BUILDS.isdisjoint(sys.argv):
+    wanted = os.environ.get("KAFKAPY_COMPILE")
+    if wanted not in ("1", "world") or _BUILDS.isdisjoint(sys.argv):
         return {}
     from mypyc.build import mypycify
 
-    modules = [f"{module.replace('.', '/')}.py" for module in _PROJECT["compiled"]]
+    names = _PROJECT["compiled"] + (_PROJECT["compiled-world"] if wanted == "world" else [])
+    modules = [f"{name.replace('.', '/')}.py" for name in names]
     return {"ext_modules": mypycify([*_MYPY, *modules], opt_level="3", debug_level="0")}
 
 

@@ -3,7 +3,7 @@
 One kafkapy, and 20,000 records of which each is due at its own moment of the next half minute;
 then 200,000 in as long. Plotted is how late each came to its consumer, who polls every 10 ms: over
 time, and as the share of all that had come by then. docs/RELAYS.md shows what came of
-`python -m bench.delays --picture docs/relays/delays.png`.
+`--checkout --records 1000000 --seconds 600 --lead 60`.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import plots
+from bench.processes import usage_of
 from bench.report import KEPT
 from bench.row import KAFKAPY
 from bench.rows.queues import delays
@@ -24,12 +25,12 @@ from compat_tests.targets import Kafkapy
 
 _COUNTS = (20_000, 200_000)
 _COLOURS = ("#1a6fb0", "#d1495b")
-_LEAD_S = 15.0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench.delays", description=__doc__)
     parser.add_argument("--seconds", type=float, default=30, help="in which all are due")
+    parser.add_argument("--lead", type=float, default=15, help="before the first is due")
     parser.add_argument("--records", type=int, action="append", help="so many (once or twice)")
     parser.add_argument("--picture", type=Path, default=KEPT / "delays.png")
     parser.add_argument(
@@ -47,9 +48,10 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as directory:
             run = Run(target, Path(directory), length=1)
             with run.start():
-                found[count] = delays(run, count, options.seconds, _LEAD_S, 100)
+                found[count] = delays(run, count, options.seconds, options.lead, 100)
+                peak_mb = usage_of([run.server.pid]).peak_mb
         late = ", ".join(f"{name} {found[count][name]:.0f} ms" for name in ("p50", "p99", "most"))
-        print(f"{count:,} in {options.seconds:.0f} s: {late}")
+        print(f"{count:,} in {options.seconds:.0f} s: {late}; {peak_mb:.0f} MB at most")
     options.picture.parent.mkdir(parents=True, exist_ok=True)
     _draw(options.picture, found)
     return 0

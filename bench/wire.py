@@ -3,7 +3,7 @@
 import socket
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ _CLIENT_ID = "bench"
 _LEADER_PATIENCE_S = 60.0
 # Apache Kafka refuses requests that would write more than 10,000 metadata records.
 _AT_ONCE = 5_000
+_NAMED_AT_ONCE = 100
 _PRODUCE_VERSION = 9
 _FETCH_VERSION = 4
 
@@ -144,6 +145,18 @@ class Wire:
         for at in range(0, topics, a_request):
             self._wait_until_in_sync(names[at : at + a_request], 3)
 
+    def seconds_until(self, is_so: Callable[[Any], bool], names: Sequence[str]) -> float:
+        """From now on, until it is so of every one of these topics, by this node's metadata."""
+        began = time.monotonic()
+        for at in range(0, len(names), _NAMED_AT_ONCE):
+            some = [{"name": one} for one in names[at : at + _NAMED_AT_ONCE]]
+            asked = {"topics": some, "allow_auto_topic_creation": False}
+            while not all(map(is_so, self.ask(ApiKey.METADATA, 5, asked).topics)):
+                if time.monotonic() - began > _LEADER_PATIENCE_S:
+                    raise RuntimeError(f"{some}: not so in time")
+                time.sleep(0.02)
+        return time.monotonic() - began
+
     def active_controller(self) -> int:
         asked = {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}
         answer = self.ask(ApiKey.DESCRIBE_QUORUM, 0, {"topics": [asked]})
@@ -160,7 +173,7 @@ class Wire:
         ends = time.monotonic() + _LEADER_PATIENCE_S
         asked = {"topics": [{"name": name} for name in names], "allow_auto_topic_creation": False}
         while not all(
-            _is_in_sync(topic, nodes) for topic in self.ask(ApiKey.METADATA, 5, asked).topics
+            is_in_sync(topic, nodes) for topic in self.ask(ApiKey.METADATA, 5, asked).topics
         ):
             if time.monotonic() > ends:
                 raise RuntimeError(f"{names}: not all replicas are in sync")
@@ -207,7 +220,13 @@ class Wire:
         return bytes(data)
 
 
-def _is_in_sync(topic: Any, nodes: int) -> bool:
+def is_led_without(topic: Any, node: int) -> bool:
+    return bool(topic.partitions) and all(
+        one.error_code == 0 and one.leader_id not in (-1, node) for one in topic.partitions
+    )
+
+
+def is_in_sync(topic: Any, nodes: int) -> bool:
     return bool(topic.partitions) and all(
         one.error_code == 0 and len(one.isr_nodes) == nodes for one in topic.partitions
     )

@@ -155,8 +155,9 @@ _TABLE = {
         "sasl-oauthbearer": "OAUTHBEARER by tokens of a provider, over TLS and not",
         "login-refused": "who shows a wrong password or token is refused, and told so",
         "wrong-authority": "a server whose certificate is of another authority is not believed",
+        "login-again": "sessions that end are renewed by a login on the same connection (KIP-368)",
         "users": "users of SCRAM are made, described and removed",
-        "delegation-tokens": "delegation tokens are made, renewed, used and ended",
+        "delegation-tokens": "delegation tokens are made, renewed, logged in with and ended",
     },
     "pipelines": {
         "connect-pipeline": "Connect: a file source and a file sink carry lines through a topic",

@@ -10,6 +10,7 @@ all tests: each makes topics of its own (`topic`), and none needs the server to 
 
 import json
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -24,6 +25,10 @@ from compat_tests.shared_cluster import SharedCluster
 
 _SERVERS = pytest.StashKey[dict[str, targets.Server]]()
 _ADDRESSES = pytest.StashKey[dict[str, str]]()
+# What no server can give while leaders change.
+_MAY_BE_LOST = "what acks=0 or 1 acknowledged may be lost with a leader"
+# kafka-python leaves some sockets of connections that were refused to the collector.
+_LEFT_SOCKETS = "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
 _SCRATCH = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 
 
@@ -52,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SERVERS] = {}
     # For tests that are programs of another language.
     os.environ["COMPAT_NODES"] = str(config.getoption("--nodes"))
+    os.environ["COMPAT_DISTURBED"] = "1" if config.getoption("--disturbed") else ""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(results.Recorder(), "compat-results")
 
@@ -65,10 +71,21 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    for server in config.stash[_SERVERS].values():
-        server.stop()
-    if _SCRATCH in config.stash:
-        config.stash[_SCRATCH].cleanup()
+    try:
+        for server in config.stash[_SERVERS].values():
+            server.stop()
+    finally:
+        if _SCRATCH in config.stash:
+            _keep_logs(Path(config.stash[_SCRATCH].name))
+            config.stash[_SCRATCH].cleanup()
+
+
+def _keep_logs(scratch: Path) -> None:
+    """What nodes said in the last run of several: a failure's cause may be there alone."""
+    for log in scratch.glob("*/node-*/server.log"):
+        kept = results.DIRECTORY.parent / "servers" / log.relative_to(scratch)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log, kept)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -103,6 +120,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.user_properties.append(("compat", json.dumps(facts)))
             if target == targets.KAFKAPY and (reason := served.why_not_done(ids)) is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
+            if "acks" in ids and item.config.getoption("--disturbed"):
+                item.add_marker(pytest.mark.skip(reason=_MAY_BE_LOST))
+        if item.config.getoption("--disturbed"):
+            item.add_marker(pytest.mark.filterwarnings(_LEFT_SOCKETS))
 
 
 def _client(item: pytest.Item) -> str:
@@ -135,6 +156,13 @@ def nodes(request: pytest.FixtureRequest) -> int:
     """How many the shared server has; of what a test makes each has a replica."""
     count: int = request.config.getoption("--nodes")
     return count
+
+
+@pytest.fixture(scope="session")
+def is_disturbed(request: pytest.FixtureRequest) -> bool:
+    """Whether nodes but the first are restarted meanwhile."""
+    chosen: bool = request.config.getoption("--disturbed")
+    return chosen
 
 
 @pytest.fixture

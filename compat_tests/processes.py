@@ -54,17 +54,23 @@ class Process:
         self, *, how: signal.Signals = signal.SIGTERM, patience_s: float = _STOP_PATIENCE_S
     ) -> int:
         """End it and wait; one that ignores SIGTERM for too long is killed."""
+        status = self.end(how=how, patience_s=patience_s)
         atexit.unregister(self.stop)
+        if self._child.stdout is not None:
+            self._child.stdout.close()
+        return status
+
+    def end(
+        self, *, how: signal.Signals = signal.SIGTERM, patience_s: float = _STOP_PATIENCE_S
+    ) -> int:
+        """The same for somebody who reads `stdout` on another thread: it is left open."""
         if self.is_running:
             self._child.send_signal(how)
             try:
                 self._child.wait(patience_s)
             except subprocess.TimeoutExpired:
                 self._child.kill()
-        status = self._child.wait()
-        if self._child.stdout is not None:
-            self._child.stdout.close()
-        return status
+        return self._child.wait()
 
     def log_tail(self, lines: int = 15) -> str:
         text = self.log.read_text(errors="replace") if self.log.exists() else ""

@@ -2,13 +2,18 @@
 
     python -m compat_tests.report            write the page
     python -m compat_tests.report --print    and show the summary in the terminal
+    python -m compat_tests.report --only security    that area's table; the rest stays as it is
+    python -m compat_tests.report --row share-groups    that behaviour, of the clients that were run
 
-The page says only what a run showed: a behaviour or client without results has no row.
+The page says only what a run showed: a behaviour or client without results has no row. Whoever
+has run one area alone writes `--only` that, and one behaviour alone its `--row`, or what others
+have shown would be gone. The summary counts whole runs: neither touches it.
 """
 
 import argparse
 import json
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,9 +49,17 @@ Outcomes = dict[tuple[str, str], dict[str, list[str]]]
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m compat_tests.report", description=__doc__)
     parser.add_argument("--print", action="store_true", dest="show", help="show the summary")
+    parser.add_argument("--only", choices=AREAS, help="write the table of that area alone")
+    parser.add_argument("--row", choices=BEHAVIOURS, help="write the cells of that behaviour")
     arguments = parser.parse_args()
     outcomes = read_outcomes()
-    PAGE.write_text("\n".join(page(outcomes)) + "\n")
+    if arguments.row is not None:
+        PAGE.write_text(with_row(PAGE.read_text(), outcomes, arguments.row))
+    elif arguments.only is None:
+        PAGE.write_text("\n".join(page(outcomes)) + "\n")
+    else:
+        table = list(area_table(outcomes, arguments.only, AREAS[arguments.only]))
+        PAGE.write_text(with_section(PAGE.read_text(), AREAS[arguments.only], "\n".join(table)))
     if arguments.show:
         print("\n".join(summary(outcomes)))
         print(f"\nThe whole table: {os.path.relpath(PAGE)}")
@@ -87,6 +100,34 @@ def page(outcomes: Outcomes) -> Iterator[str]:
     yield from suites.table()
     yield ""
     yield from api_table()
+
+
+def with_section(page: str, title: str, table: str) -> str:
+    """The page with this for that area's section, where it stands or in the areas' order."""
+    sections = re.split(r"\n(?=## )", page)
+    titles = [one.partition("\n")[0].removeprefix("## ") for one in sections]
+    section = f"{table.strip()}\n"
+    if title in titles:
+        sections[titles.index(title)] = section
+    else:
+        before = list(AREAS.values())[: list(AREAS.values()).index(title)]
+        at = max(titles.index(one) for one in before if one in titles)
+        sections.insert(at + 1, section)
+    return "\n".join(sections)
+
+
+def with_row(page: str, outcomes: Outcomes, behaviour: str) -> str:
+    """The page with these results in the row of this behaviour; what was not run now stays."""
+    lines = page.splitlines()
+    title = f"| {BEHAVIOURS[behaviour].title} |"
+    at = next(number for number, line in enumerate(lines) if line.startswith(title))
+    head = next(line for line in reversed(lines[:at]) if line.startswith("| behaviour |"))
+    columns, cells = ([one.strip() for one in line.split("|")[2:-1]] for line in (head, lines[at]))
+    for client in CLIENTS:
+        if any(outcomes.get((client.folder, target), {}).get(behaviour) for target in TARGETS):
+            cells[columns.index(client.title)] = cell(outcomes, client, behaviour)
+    lines[at] = f"{title} {' | '.join(cells)} |"
+    return "\n".join(lines) + "\n"
 
 
 def area_table(outcomes: Outcomes, area: str, title: str) -> Iterator[str]:

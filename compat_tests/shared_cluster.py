@@ -10,6 +10,7 @@ There is one broker more than replicas then, so that there are always as many as
 
 import signal
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from compat_tests.clusters import BROKER, Cluster, Node, of
-from compat_tests.waiting import wait_for
+from compat_tests.waiting import NeverHappened, wait_for
 from kafkapy.broker.config.replicated import of_all_topics
 
 _SYNC_PATIENCE_S = 60.0
@@ -65,9 +66,11 @@ class SharedCluster:
             self._disturber.start()
 
     def stop(self, *, how: signal.Signals = signal.SIGTERM) -> None:
-        if self._disturber is not None:
-            self._disturber.end()
-        self.cluster.close()
+        try:
+            if self._disturber is not None:
+                self._disturber.end()
+        finally:
+            self.cluster.close()
 
     def revive(self, node_id: int) -> None:
         """Until it has all that it missed."""
@@ -91,6 +94,7 @@ class Disturber(threading.Thread):
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(daemon=True)
         self.restarts = 0
+        self._failures: list[str] = []
         self._cluster = cluster
         self._ends = threading.Event()
         self._admin: AdminClient | None = None
@@ -101,15 +105,25 @@ class Disturber(threading.Thread):
             for node_id in list(self._cluster.nodes)[1:]:
                 if self._ends.wait(_REST_S):
                     return
-                self._cluster.stop([node_id])
-                self._cluster.start([node_id])
-                wait_for("all replicas are in sync", self._is_in_sync, timeout_s=_SYNC_PATIENCE_S)
-                self.restarts += 1
+                # Nodes die with the thread that started them, so it goes on, whatever happens.
+                try:
+                    self._restart(node_id)
+                except (NeverHappened, RuntimeError) as failure:
+                    self._failures.append(f"{time.strftime('%X')} node {node_id}: {failure}")
+
+    def _restart(self, node_id: int) -> None:
+        self._cluster.stop([node_id])
+        self._cluster.start([node_id])
+        wait_for("all replicas are in sync", self._is_in_sync, timeout_s=_SYNC_PATIENCE_S)
+        self.restarts += 1
 
     def end(self) -> None:
+        """Fails the run if a node did not come back: its tests may not have needed it."""
         self._ends.set()
         self.join()
         print(f"\n{self.restarts} restarts of nodes meanwhile")
+        if self._failures:
+            raise AssertionError("\n".join(self._failures))
 
     def _is_in_sync(self) -> bool:
         assert self._admin is not None

@@ -4,18 +4,16 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from console_tests.filling import fill
+from console_tests.seen import KEPT, Seen, looking
 from kafkapy.testing import Cluster
 from tests.http.pages import HTTP
 
-ROOT: Final = Path(__file__).parent.parent
-KEPT: Final = ROOT / ".console"
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 # With ACLs, and the browser as somebody who may do everything.
 _SETTINGS: Final = {
@@ -41,12 +39,23 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def address(chromium: Browser) -> Iterator[str]:
+def cluster(chromium: Browser) -> Iterator[Cluster]:
+    with Cluster(3, settings=_SETTINGS) as started:
+        kept = fill(started)
+        yield started
+        kept.close()
+
+
+@pytest.fixture(scope="session")
+def address(cluster: Cluster) -> str:
     """Of the first node's pages."""
-    with Cluster(3, settings=_SETTINGS) as cluster:
-        producer = fill(cluster)
-        yield cluster.node(1).http
-        producer.abort_transaction(30)
+    return cluster.node(1).http
+
+
+@pytest.fixture
+def seen(chromium: Browser, address: str) -> Iterator[Seen]:
+    with looking(chromium, address) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,19 @@
-"""A cluster as somebody's might be: topics, groups that lag, a stuck transaction."""
+"""A cluster as somebody's might be: topics, groups that lag, shared work, a stuck transaction."""
 
 import json
 import time
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from confluent_kafka import Producer
+from confluent_kafka import AcknowledgeType, Producer, ShareConsumer
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
+from kafkapy.broker.config.resources import Resource
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
+from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.records import NewRecord
 from kafkapy.testing import Cluster
 from tests.http.pages import with_kafka
@@ -28,8 +30,18 @@ _FIELDS: Final = (
 _WORDS: Final = ("paid", "packed", "sent", "returned")
 
 
-def fill(cluster: Cluster) -> Producer:
-    """The producer of the transaction that stays open: it is, for as long as it is kept."""
+class Kept(NamedTuple):
+    """Clients that are there as long as this is: one with an open transaction, one with work."""
+
+    producer: Producer
+    worker: ShareConsumer
+
+    def close(self) -> None:
+        self.worker.close()
+        self.producer.abort_transaction(30)
+
+
+def fill(cluster: Cluster) -> Kept:
     cluster.create_topic("orders", partitions=6)
     cluster.create_topic("payments", partitions=3, config={"retention.ms": "604800000"})
     cluster.create_topic("in-doubt")
@@ -38,7 +50,67 @@ def fill(cluster: Cluster) -> Producer:
         cluster.create_topic(f"team-{index:02}.events")
     with_kafka(cluster.node(1), _write)
     _write_by_schema(cluster)
-    return _stuck(cluster)
+    _relayed(cluster)
+    return Kept(_stuck(cluster), _worker(cluster))
+
+
+def _relayed(cluster: Cluster) -> None:
+    """What could not be done comes again; what is large has a view of its own."""
+    cluster.create_topic("orders.dead")
+    retry = {
+        "kafkapy.relay.to": "orders",
+        "kafkapy.relay.retry.delays": "5s,1m,10m",
+        "kafkapy.relay.dead.letter.topic": "orders.dead",
+    }
+    cluster.create_topic("orders.retry", config=retry)
+    view = {"kafkapy.view.of": "orders", "kafkapy.view.where": "number(value.total) > 3900"}
+    asked = {
+        "name": "orders.large",
+        "num_partitions": -1,
+        "replication_factor": -1,
+        "assignments": [],
+        "configs": [{"name": name, "value": value} for name, value in view.items()],
+    }
+
+    async def make(kafka: Kafka) -> None:
+        body = {"topics": [asked], "timeout": 30_000, "validate_only": False}
+        answer = await kafka.ask(ApiKey.CREATE_TOPICS, body)
+        assert not answer.topics[0].error_code, answer
+
+    with_kafka(cluster.node(1), make)
+
+
+def _worker(cluster: Cluster) -> ShareConsumer:
+    """It has taken jobs, and is not done with them."""
+    cluster.create_topic("jobs", partitions=3)
+
+    async def work(kafka: Kafka) -> None:
+        changed = {"name": "share.auto.offset.reset", "config_operation": 0, "value": "earliest"}
+        group = {"resource_type": Resource.GROUP, "resource_name": "workers", "configs": [changed]}
+        body = {"resources": [group], "validate_only": False}
+        answer = await kafka.ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, body)
+        assert not answer.responses[0].error_code, answer
+        for partition, count in enumerate((40, 12, 3)):
+            jobs = [NewRecord(None, b'{"job": %d}' % one, YESTERDAY_MS) for one in range(count)]
+            await records.produce(kafka, "jobs", partition, jobs)
+
+    with_kafka(cluster.node(1), work)
+    worker = ShareConsumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": "workers",
+            "client.id": "worker-1",
+            "share.acknowledgement.mode": "explicit",
+        }
+    )
+    worker.subscribe(["jobs"])
+    taken: list[Any] = []
+    while not taken:
+        taken += worker.poll(1.0) or ()
+    for one in taken[::4]:
+        worker.acknowledge(one, AcknowledgeType.ACCEPT)
+    worker.commit_sync(30)
+    return worker
 
 
 def _write_by_schema(cluster: Cluster) -> None:

@@ -1,18 +1,16 @@
 """Every page of the console, as somebody with a browser meets it."""
 
 import json
-import os
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from console_tests.conftest import KEPT, ROOT
 from console_tests.filling import YESTERDAY_MS
+from console_tests.seen import Seen, picture
 
 _ACL = (
     "principal=User:carol&resource=TOPIC&name=team-0&pattern=PREFIXED"
@@ -25,6 +23,14 @@ _PAGES = {
     "search": "/console/topics?q=team-0",
     "create": "/console/create-topic",
     "topic": "/console/topics/orders",
+    "broker-setting": "/console/brokers/2/settings/log.cleaner.threads",
+    "relays": "/console/relays",
+    "view": "/console/topics/orders.large",
+    "retry": "/console/topics/orders.retry",
+    "workers": "/console/group?name=workers",
+    "group-settings": "/console/group/settings?name=workers&all=1",
+    "group-setting": "/console/group/setting?name=workers&key=share.record.lock.duration.ms",
+    "share-reset": "/console/group/reset?name=workers&to=earliest",
     "settings": "/console/topics/orders/settings?all=1",
     "setting": "/console/topics/orders/settings/retention.ms",
     "messages": "/console/topics/orders/messages?limit=20",
@@ -56,55 +62,6 @@ _PAGES = {
     "alerts": "/console/alerts",
     "problem": "/console/topics/absent",
 }
-
-
-# Those of docs/CONSOLE.md.
-_PICTURES = ("overview", "messages", "reset", "diff", "phone")
-
-# The machine may be busy with other things.
-expect.set_options(timeout=30_000)
-
-
-class Seen:
-    """A page that notes what a browser complains of, and whom it asks."""
-
-    def __init__(self, page: Page, address: str) -> None:
-        self.page = page
-        self.address = address
-        self.complaints: list[str] = []
-        page.on("console", self._said)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", self._asked)
-
-    def go(self, path: str) -> Page:
-        self.page.goto(self.address + path)
-        return self.page
-
-    def _said(self, message: Any) -> None:
-        if message.type == "error" and "status of 404" not in message.text:
-            self.complaints.append(message.text)
-
-    def _asked(self, request: Any) -> None:
-        if not request.url.startswith((self.address, "blob:", "data:")):
-            self.complaints.append(f"asks {request.url}")
-
-
-@pytest.fixture
-def seen(chromium: Browser, address: str) -> Iterator[Seen]:
-    page = chromium.new_page(viewport={"width": 1200, "height": 800})
-    page.set_default_timeout(30_000)
-    made = Seen(page, address)
-    yield made
-    page.close()
-    assert made.complaints == []
-
-
-def picture(page: Page, name: str) -> None:
-    KEPT.mkdir(exist_ok=True)
-    data = page.screenshot(path=KEPT / f"{name}.png")
-    wanted: Path = ROOT / "docs" / "console" / f"{name}.png"
-    if os.environ.get("PICTURES") == "docs" and name in _PICTURES:
-        wanted.write_bytes(data)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -352,10 +309,71 @@ def test_somebody_is_let_in_bounded_and_shut_out(seen: Seen) -> None:
     picture(page, "logs")
 
 
+def test_a_setting_is_changed_for_all_brokers_and_back(seen: Seen) -> None:
+    """Compaction shall have two threads everywhere, and who said so is to be seen."""
+    page = seen.go("/")
+    page.get_by_role("row").filter(has_text="up").get_by_role("link", name="2", exact=True).click()
+    page.get_by_role("link", name="All 3").click()
+    page.get_by_role("link", name="log.cleaner.threads", exact=True).click()
+    page.get_by_label("New value").fill("2")
+    page.get_by_label("For", exact=True).select_option("all brokers")
+    page.get_by_role("button", name="Set", exact=True).click()
+    expect(page.get_by_text("The setting is changed")).to_be_visible()
+    row = page.get_by_role("row").filter(has_text="log.cleaner.threads")
+    expect(row).to_contain_text("all brokers")
+    row.get_by_role("link").click()
+    layers = page.get_by_role("region", name="Who says what")
+    expect(layers.get_by_role("row").nth(1)).to_contain_text("in force")
+    picture(page, "broker-setting")
+    page.get_by_role("button", name="Take it away from all brokers").click()
+    expect(page.get_by_text("The setting is changed")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="log.cleaner.threads")).to_have_count(0)
+
+
+def test_what_nobody_is_done_with_is_found_and_given_out_anew(seen: Seen) -> None:
+    """A share group: who holds what, how long, and what a reset would do."""
+    page = seen.go("/console/groups")
+    row = page.get_by_role("row").filter(has_text="workers")
+    expect(row).to_contain_text("share")
+    row.get_by_role("link").click()
+    jobs = page.get_by_role("region", name="By partition")
+    expect(jobs.get_by_role("row")).to_have_count(4)
+    expect(page.get_by_role("region", name="Members")).to_contain_text("worker-1")
+    picture(page, "workers")
+    page.get_by_role("link", name="Settings").click()
+    expect(page.get_by_role("row").filter(has_text="share.auto.offset.reset")).to_be_visible()
+    page.get_by_role("link", name="workers").click()
+    page.get_by_role("link", name="Reset offsets").click()
+    page.get_by_label("To", exact=True).select_option("the latest")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("region", name="What would change")).to_be_visible()
+    expect(page.get_by_text("The group is Stable")).to_be_visible()
+    expect(page.get_by_role("button", name="Set these offsets")).to_be_disabled()
+
+
+def test_what_becomes_of_an_order_is_found(seen: Seen) -> None:
+    """From the topic to what relays into it, and to a view that shows the large ones."""
+    page = seen.go("/console/topics/orders")
+    page.get_by_role("link", name="orders.retry").click()
+    expect(page.get_by_text("after 5.0 s, then 1.0 min, then 10.0 min")).to_be_visible()
+    page.get_by_role("link", name="Relay").click()
+    expect(page.get_by_role("region", name="Relays")).to_contain_text("orders.dead")
+    picture(page, "relays")
+    page.get_by_role("link", name="Topics").first.click()
+    page.get_by_role("link", name="Relays and views").click()
+    page.get_by_role("link", name="browse orders.large").click()
+    expect(page.locator("#records tr")).to_have_count(24)
+    page.get_by_role("link", name="Topics").first.click()
+    page.get_by_role("link", name="Relays and views").click()
+    page.get_by_role("link", name="Create a relay").click()
+    expect(page.get_by_label("Settings, one a line")).to_have_value(re.compile("kafkapy.relay.to="))
+
+
 def test_an_open_transaction_is_found(seen: Seen) -> None:
     page = seen.go("/console/transactions")
     expect(page.get_by_text("1 open.")).to_be_visible()
     page.get_by_role("link", name="invoices-1").click()
+    expect(page.get_by_role("button", name="Abort the transaction")).to_be_visible()
     page.get_by_role("link", name="in-doubt-0").click()
     expect(page.locator("#records")).to_contain_text("not committed")
     page.get_by_label("uncommitted, too").uncheck()

@@ -12,7 +12,7 @@ import httpx2 as httpx
 import pytest
 
 from exporter_tests.conftest import commit, program
-from kafkapy.server.free_ports import free_ports
+from kafkapy.server.sockets.free_ports import free_ports
 from kafkapy.testing import Broker
 from tests.http.pages import HTTP
 

@@ -12,7 +12,7 @@ import httpx2 as httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter_tests.conftest import program
-from kafkapy.server.free_ports import free_ports
+from kafkapy.server.sockets.free_ports import free_ports
 from kafkapy.testing import Broker
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

@@ -22,7 +22,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.http.alerting.rules import KINDS, default_rules
 from kafkapy.http.kafka import groups
 from kafkapy.http.kafka.client import Kafka
-from kafkapy.server.free_ports import free_ports
+from kafkapy.server.sockets.free_ports import free_ports
 from kafkapy.testing import Broker
 from tests.http.pages import HTTP, client_of, with_kafka
 

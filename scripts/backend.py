@@ -1,4 +1,4 @@
-"""How kafkapy is built: setuptools, with what compiling needs where KAFKAPY_COMPILE=1 asks
+"""How kafkapy is built: setuptools, with what compiling needs where KAFKAPY_COMPILE asks
 for it (docs/decisions/0006-compiled-request-paths.md). setup.py does the compiling.
 
 pip and build ask the functions below by name (PEP 517); all others are setuptools' own.
@@ -23,7 +23,7 @@ def get_requires_for_build_editable(config_settings: Settings = None) -> list[st
 
 
 def _for_compiling() -> list[str]:
-    if os.environ.get("KAFKAPY_COMPILE") != "1":
+    if os.environ.get("KAFKAPY_COMPILE") not in ("1", "world"):
         return []
     needs: list[str] = tomllib.loads(Path("pyproject.toml").read_text())["tool"]["kafkapy"][
         "compile-requires"

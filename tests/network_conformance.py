@@ -1,7 +1,7 @@
 """What every Network promises (core/network.py), as one class of tests.
 
-`tests/sim/cluster/test_network.py` and `tests/server/test_network.py` inherit it, each with a
-bench of its own: two machines, one of which listens.
+`tests/sim/cluster/test_network.py` and `tests/server/sockets/test_network.py` inherit it, each with
+a bench of its own: two machines, one of which listens.
 """
 
 from abc import abstractmethod

@@ -11,7 +11,10 @@ import pytest
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text())
-_COMPILED = [f"{name.replace('.', '/')}.py" for name in _PROJECT["tool"]["kafkapy"]["compiled"]]
+_PARTS = _PROJECT["tool"]["kafkapy"]
+_COMPILED = [
+    f"{name.replace('.', '/')}.py" for name in _PARTS["compiled"] + _PARTS["compiled-world"]
+]
 
 
 @pytest.mark.parametrize("path", _COMPILED)

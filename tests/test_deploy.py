@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kafkapy.cli.main import COMMANDS
-from kafkapy.http.entry import OPEN
+from kafkapy.http.entrance.entry import OPEN
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
 

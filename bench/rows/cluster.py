@@ -4,10 +4,12 @@ Each partition has a leader of its own node and a connection of its own, as a pr
 fills a batch for each partition. Whose batches are of 64 KiB has `batch.size=65536`.
 """
 
+import signal
 import time
 from dataclasses import dataclass
 
 from bench.load import kload
+from bench.nodes import Nodes
 from bench.row import (
     APACHE,
     KAFKAPY,
@@ -24,6 +26,7 @@ from bench.row import (
 )
 from bench.run import Run
 from bench.servers import addresses, pids
+from bench.wire import is_in_sync, is_led_without
 
 _NODES = 3
 _RECORD_BYTES = 1024
@@ -115,7 +118,9 @@ class FailOver:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """Topics made one request after the other until all replicas are in sync; then a rest."""
+    """Topics made one request after the other until all replicas are in sync; then a rest. Then a
+    node is killed that is not the controller: until others lead all that it led; and it starts
+    again: until all are in sync."""
 
     topics: int
     partitions: int = 10
@@ -132,7 +137,19 @@ class Many:
             with run.costs() as costs:
                 time.sleep(self.rest_s)
             rest = costs.figures(count)
+            names = [f"many-{number}" for number in range(count)]
+            # The node that is asked here stays.
+            victim = next(one for one in (3, 2) if one != run.wire().active_controller())
+            assert isinstance(server, Nodes), server
+            cluster = server.cluster
+            cluster.stop([victim], how=signal.SIGKILL)
+            led = run.wire().seconds_until(lambda topic: is_led_without(topic, victim), names)
+            began_again = time.perf_counter()
+            cluster.start([victim])
+            run.wire().seconds_until(lambda topic: is_in_sync(topic, _NODES), names)
             return {
+                "lead_s": led,
+                "sync_s": time.perf_counter() - began_again,
                 "seconds": seconds,
                 "idle_cores": rest["cores"] / len(pids(server)),
                 "resident_mb": rest["resident_mb"],
@@ -143,6 +160,8 @@ _LATENCY = (P50, P99, P999)
 _TARGETS = (KAFKAPY, APACHE, LIMIT)
 _TWO = (KAFKAPY, APACHE)
 _IDLE = Figure("idle_cores", "cores a node, idle")
+_LEAD = Figure("lead_s", "s until others lead")
+_SYNC = Figure("sync_s", "s from its start until in sync")
 _WITHOUT = Figure("seconds", "s without an acknowledgement")
 
 
@@ -186,7 +205,7 @@ ROWS = (
         "cluster-many",
         "1,000 topics of 10 partitions made, all in sync",
         Many(1000),
-        (SECONDS, _IDLE, RESIDENT),
+        (SECONDS, _IDLE, RESIDENT, _LEAD, _SYNC),
         _TWO,
         starts_own=True,
     ),

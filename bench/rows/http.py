@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from bench.load import kload
 from bench.row import KAFKAPY, PERCENTILES, RESIDENT, Figures, Row
 from bench.run import Run
-from kafkapy.server.free_ports import free_ports
+from kafkapy.server.sockets.free_ports import free_ports
 
 _WARM_S = 5.0
 _OURS = (KAFKAPY,)

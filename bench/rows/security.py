@@ -14,11 +14,11 @@ from bench.rows.quotas import produce_quota
 from bench.rows.requests import OneRecord
 from bench.run import Run
 from compat_tests.waiting import free_port
-from kafkapy.broker.config.jaas import SCRAM_MODULE
+from kafkapy.broker.config.security.jaas import SCRAM_MODULE
 from kafkapy.kraft.acls import Operation, PatternType, Permission, ResourceType
 from kafkapy.protocol import scram
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.testing.certificates import Authority
+from kafkapy.testing.security.certificates import Authority
 
 _AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

@@ -16,7 +16,14 @@ from compat_tests.chaos.troubles import TOPIC
 from compat_tests.clusters import KAFKAPY
 from compat_tests.crashes import UNAVAILABLE
 
-TROUBLES = ("kill -9, a leader", "stop, the active controller", "broken connections, a leader")
+TROUBLES = (
+    "kill -9, a leader",
+    "stop, the active controller",
+    "broken connections, a leader",
+    "SIGSTOP, a leader",
+    "slow, a leader",
+    "cut off, a leader",
+)
 # An abort of librdkafka (crashes/README.md) says nothing about the server.
 PROCESSES = 3
 _ROOT = Path(__file__).resolve().parent.parent.parent

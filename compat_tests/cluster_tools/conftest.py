@@ -8,6 +8,7 @@ import pytest
 from compat_tests.cluster_tools.transcript import Told, held_with_both
 from compat_tests.clusters import APACHE, KAFKAPY, Cluster, of
 from compat_tests.installation import Unavailable, require
+from kafkapy.broker.config.table.shared_values import RACK_AWARE_SELECTOR
 
 Conversation = Callable[[Told], None]
 Hold = Callable[[Conversation], list[str]]
@@ -22,9 +23,16 @@ PROPERTIES = {
     "share.coordinator.state.topic.min.isr": "2",
     # Conversations say themselves who should lead.
     "auto.leader.rebalance.enable": "false",
+    # Each node has a rack of its own; consumers may read from the replica in theirs.
+    "replica.selector.class": RACK_AWARE_SELECTOR,
     # A snapshot of the metadata soon, for the shell.
     "metadata.log.max.record.bytes.between.snapshots": "2000",
 }
+
+
+class InRacks(Cluster):
+    def settings(self, node_id: int) -> dict[str, str]:
+        return {**super().settings(node_id), "broker.rack": f"rack-{node_id}"}
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +41,8 @@ def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Cluster]
         require()
     except Unavailable as reason:
         pytest.skip(str(reason))
-    made = [
-        Cluster(tmp_path_factory.mktemp(server), of(server, 3), PROPERTIES)
+    made: list[Cluster] = [
+        InRacks(tmp_path_factory.mktemp(server), of(server, 3), PROPERTIES)
         for server in (APACHE, KAFKAPY)
     ]
     try:

@@ -1,6 +1,7 @@
 """Records written to three replicas, read, deleted, and where they lie."""
 
 import json
+import re
 
 import pytest
 
@@ -83,6 +84,32 @@ def test_performance_is_measured_with_all_replicas(hold: Hold) -> None:
     said = hold(conversation)
     assert "20000 records are there" in said
     assert "fast-2 on 1, behind by 0" in said
+
+
+def test_a_consumer_reads_from_the_replica_in_its_rack(hold: Hold) -> None:
+    """By what Java's consumer counts (KIP-392): whom the leader sent it to, -1 for nobody else."""
+
+    def conversation(told: Told) -> None:
+        told.tool("kafka-topics", "--create", "--topic", "near", "--replica-assignment", "1:2:3")
+        told.prepare(
+            "kafka-producer-perf-test", "--topic", "near", "--num-records", "2000",
+            "--record-size", "1000", "--throughput", "-1", "--command-property", "acks=all",
+        )  # fmt: skip
+        for rack in ("rack-1", "rack-2", "rack-3", "nowhere"):
+            answer = told.prepare(
+                "kafka-consumer-perf-test", "--topic", "near", "--num-records", "2000",
+                "--group", f"from-{rack}", "--print-metrics",
+                "--command-property", f"client.rack={rack}",
+            )  # fmt: skip
+            sent_to = re.search(r":preferred-read-replica:.* : (-?\d+)", answer)
+            told.said.append(f"{rack} reads from {sent_to[1] if sent_to else 'nobody'}")
+
+    assert hold(conversation)[-4:] == [
+        "rack-1 reads from -1",
+        "rack-2 reads from 2",
+        "rack-3 reads from 3",
+        "nowhere reads from -1",
+    ]
 
 
 def test_transactions_and_directories_are_told_from_all_brokers(hold: Hold) -> None:

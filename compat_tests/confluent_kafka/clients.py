@@ -20,6 +20,14 @@ from confluent_kafka.cimpl import NewTopic
 
 from compat_tests.waiting import PATIENCE_S, wait_for
 
+# Of a leader that has moved or does not know of it yet: librdkafka asks no second time where a
+# partition ends.
+_ASKED_AGAIN = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+}
+
 Headers = list[tuple[str, bytes | None]]
 
 
@@ -146,9 +154,19 @@ def read(
 
 def watermarks(broker: str, topic: str, partition: int = 0) -> tuple[int, int]:
     """Log start offset and high watermark, asked of the broker."""
+    where = TopicPartition(topic, partition)
+
+    def asked() -> tuple[int, int] | None:
+        try:
+            found: tuple[int, int] = client.get_watermark_offsets(where, PATIENCE_S)
+        except KafkaException as failure:
+            if error_of(failure).code() not in _ASKED_AGAIN:
+                raise
+            return None
+        return found
+
     with consumer(broker) as client:
-        low, high = client.get_watermark_offsets(TopicPartition(topic, partition), PATIENCE_S)
-        return low, high
+        return wait_for(f"{where} tells its ends", asked)
 
 
 def error_of(failure: BaseException) -> KafkaError:

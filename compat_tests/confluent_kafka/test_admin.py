@@ -364,7 +364,7 @@ def test_a_dynamic_broker_config_shows_at_once(broker: str) -> None:
 
 @covers("list-offsets", "special-timestamps")
 def test_offsets_are_listed_by_every_specification(broker: str, topic: str) -> None:
-    create(broker, topic)
+    create(broker, topic, configs={"retention.ms": "-1"})  # they are old
     stamps = [1_700_000_000_000, 1_700_000_005_000, 1_700_000_001_000]
     for stamp in stamps:
         delivered(producer(broker), [{"topic": topic, "value": b"v", "timestamp": stamp}])

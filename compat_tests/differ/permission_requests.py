@@ -6,6 +6,7 @@ In the order in which they stand: what deletes comes last, so that the others fi
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from compat_tests.differ.side import Side, batch_of
 from kafkapy.protocol.api_keys import ApiKey
@@ -37,6 +38,10 @@ class Names(NamedTuple):
         return f"{self.base}-group"
 
     @property
+    def shared(self) -> str:
+        return f"{self.base}-shared"
+
+    @property
     def transaction(self) -> str:
         return f"{self.base}-transaction"
 
@@ -45,6 +50,7 @@ def requests(side: Side, names: Names) -> Iterator[Asked]:
     yield from _of_topics(side, names)
     yield from _of_groups(side, names)
     yield from _of_share_groups(side, names)
+    yield from _of_share_state(side, names)
     yield from _of_transactions(names)
     yield from _of_settings(names)
     yield from _of_the_cluster(names)
@@ -190,6 +196,23 @@ def _of_share_groups(side: Side, names: Names) -> Iterator[Asked]:
     )
 
 
+def _of_share_state(side: Side, names: Names) -> Iterator[Asked]:
+    """What brokers say to a share coordinator."""
+    topic_id = side.topic_id(names.topic)
+
+    def one(**fields: Any) -> dict[str, Any]:
+        partitions = [{"partition": 0, **fields}]
+        topics = [{"topic_id": topic_id, "partitions": partitions}]
+        return {"group_id": names.shared, "topics": topics}
+
+    yield Asked("summary", K.READ_SHARE_GROUP_STATE_SUMMARY, one(leader_epoch=0))
+    yield Asked("new", K.INITIALIZE_SHARE_GROUP_STATE, one(state_epoch=0, start_offset=0))
+    yield Asked("there", K.READ_SHARE_GROUP_STATE, one(leader_epoch=0))
+    written = {"state_epoch": 0, "leader_epoch": 0, "start_offset": 0, "state_batches": []}
+    yield Asked("there", K.WRITE_SHARE_GROUP_STATE, one(**written))
+    yield Asked("there", K.DELETE_SHARE_GROUP_STATE, one())
+
+
 def _of_transactions(names: Names) -> Iterator[Asked]:
     row: Any
     rows: Any
@@ -279,6 +302,11 @@ def _of_the_cluster(names: Names) -> Iterator[Asked]:
     body = {"timeout": 5000, "feature_updates": [update], "validate_only": True}
     yield Asked("as it is", K.UPDATE_FEATURES, body)
     yield Asked("unknown", K.UNREGISTER_BROKER, {"broker_id": 4711})
+    voter = {"cluster_id": "another", "voter_id": 4711, "voter_directory_id": UUID(int=4711)}
+    listeners = [{"name": "CONTROLLER", "host": "nowhere", "port": 1}]
+    adding = {**voter, "listeners": listeners, "timeout": 5000, "ack_when_committed": True}
+    yield Asked("of another cluster", K.ADD_RAFT_VOTER, adding)
+    yield Asked("of another cluster", K.REMOVE_RAFT_VOTER, voter)
     anything = {"principal_filter": f"User:{names.base}", "host_filter": None}
     numbers = {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1}
     one = {**anything, **numbers, "permission_type": 1, "resource_name_filter": None}

@@ -17,9 +17,11 @@ from uuid import UUID
 
 from compat_tests.differ.group_cases import commit, ready_group, ready_transactions
 from compat_tests.differ.permission_requests import Names, requests
+from compat_tests.differ.share_cases import ready
 from compat_tests.differ.side import Closed, Side, newest
 from compat_tests.waiting import wait_for
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, PatternType, Permission, ResourceType
+from kafkapy.kraft.uuids import uuid_to_text
 from kafkapy.protocol.api_keys import ApiKey
 
 NODE, ADMINISTRATOR, GUEST = "127.0.0.1", "127.0.0.2", "127.0.0.3"
@@ -59,7 +61,10 @@ _OPERATIONS = {
     ResourceType.GROUP: "READ DELETE DESCRIBE DESCRIBE_CONFIGS ALTER_CONFIGS",
     ResourceType.CLUSTER: "CREATE DELETE ALTER DESCRIBE CLUSTER_ACTION DESCRIBE_CONFIGS "
     "ALTER_CONFIGS IDEMPOTENT_WRITE",
-    ResourceType.TRANSACTIONAL_ID: "WRITE DESCRIBE",
+    ResourceType.TRANSACTIONAL_ID: "WRITE DESCRIBE TWO_PHASE_COMMIT",
+    # Of no use to somebody who has not logged in: who has is looked at by token_permissions.py.
+    ResourceType.DELEGATION_TOKEN: "DESCRIBE",
+    ResourceType.USER: "CREATE_TOKENS DESCRIBE_TOKENS",
 }
 GRANTS = (
     Grant(None, None),
@@ -158,6 +163,7 @@ def _prepare(admin: Side, guest: Side, base: str) -> Names:
     guest.call_this(f"<id of {topic}>", admin.topic_id(topic))
     admin.write(topic, b"1")
     names = Names(base, topic)
+    _ready_share_state(admin, names)
     admin.call(ApiKey.OFFSET_COMMIT, commit(admin, names.group, topic, 1, None))
     producing: dict[str, Any] = {
         "transactional_id": names.transaction,
@@ -174,6 +180,20 @@ def _prepare(admin: Side, guest: Side, base: str) -> Names:
     beat |= {"member_epoch": 0, "rebalance_timeout": 10_000, "topic_partitions": []}
     admin.call(ApiKey.CONSUMER_GROUP_HEARTBEAT, {**beat, "subscribed_topic_names": [topic]})
     return names
+
+
+def _ready_share_state(admin: Side, names: Names) -> None:
+    topic_id = admin.topic_id(names.topic)
+    ready(admin, f"{names.shared}:{uuid_to_text(topic_id)}:0")
+    partitions = [{"partition": 0, "leader_epoch": 0}]
+    topics = [{"topic_id": topic_id, "partitions": partitions}]
+    body = {"group_id": names.shared, "topics": topics}
+
+    def is_loaded() -> bool:
+        answer = admin.call(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, body)
+        return not int(answer.results[0].partitions[0].error_code)
+
+    wait_for("the share coordinator has loaded", is_loaded)
 
 
 def _granted(grant: Grant, base: str) -> Mapping[str, Any] | None:

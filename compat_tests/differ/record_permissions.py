@@ -5,13 +5,14 @@ python -m compat_tests.differ.record_permissions
 
 import json
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from compat_tests import targets
-from compat_tests.differ import permissions
+from compat_tests.differ import permissions, token_permissions
 
-RECORDED = Path(__file__).parent.parent.parent / "tests/fixtures/permissions/apache_4_3_1.json"
+_RECORDED: Final = Path(__file__).parent.parent.parent / "tests/fixtures/permissions"
 
 
 def all_answers(address: str) -> dict[str, dict[str, Any]]:
@@ -23,22 +24,40 @@ def all_answers(address: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def recorded() -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = json.loads(RECORDED.read_text())
-    return found
+class Walk(NamedTuple):
+    file: Path
+    properties: Mapping[str, str]
+    answers: Callable[[str], dict[str, dict[str, Any]]]
+
+    def recorded(self) -> dict[str, list[dict[str, Any]]]:
+        found: dict[str, list[dict[str, Any]]] = json.loads(self.file.read_text())
+        return found
+
+    def record(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            server = targets.server(targets.APACHE, Path(scratch), self.properties)
+            try:
+                server.start()
+                found = permissions.packed(self.answers(server.bootstrap))
+            finally:
+                server.stop()
+        lines = [f"  {json.dumps(what)}: {json.dumps(rows)}" for what, rows in found.items()]
+        self.file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        print(f"{self.file}: {len(found)} requests")
+
+
+EVERY_API: Final = Walk(_RECORDED / "apache_4_3_1.json", permissions.PROPERTIES, all_answers)
+TOKENS: Final = Walk(
+    _RECORDED / "tokens_apache_4_3_1.json",
+    token_permissions.PROPERTIES,
+    token_permissions.all_answers,
+)
+WALKS: Final = {"every-api": EVERY_API, "tokens": TOKENS}
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as scratch:
-        server = targets.server(targets.APACHE, Path(scratch), permissions.PROPERTIES)
-        try:
-            server.start()
-            found = permissions.packed(all_answers(server.bootstrap))
-        finally:
-            server.stop()
-    lines = [f"  {json.dumps(what)}: {json.dumps(rows)}" for what, rows in found.items()]
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    print(f"{RECORDED}: {len(found)} requests")
+    for walk in WALKS.values():
+        walk.record()
 
 
 if __name__ == "__main__":

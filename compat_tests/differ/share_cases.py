@@ -151,7 +151,6 @@ def no_more_than_were_asked_for(side: Side) -> None:
     limit = {"share_acquire_mode": 1, "max_records": 4}
     taken(side, group, topic, **limit)
     side.ask(FETCH, {**fetch(side, group, topic, (), 2), **limit})
-    side.ask(FETCH, {**fetch(side, group, topic, (), 3), "share_acquire_mode": 7})
 
 
 @case("groups", OFFSETS)

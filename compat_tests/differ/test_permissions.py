@@ -7,20 +7,23 @@ import pytest
 
 from compat_tests import installation, targets
 from compat_tests.differ import permissions
-from compat_tests.differ.record_permissions import all_answers, recorded
+from compat_tests.differ.record_permissions import WALKS, Walk
 
 pytestmark = [pytest.mark.slow, pytest.mark.admin]
 
 
+@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
 @pytest.mark.parametrize("kind", targets.TARGETS)
-def test_a_server_answers_everybody_as_apache_kafka_does(kind: str, tmp_path: Path) -> None:
-    server = targets.server(kind, tmp_path, permissions.PROPERTIES)
+def test_a_server_answers_everybody_as_apache_kafka_does(
+    kind: str, walk: Walk, tmp_path: Path
+) -> None:
+    server = targets.server(kind, tmp_path, walk.properties)
     try:
         server.start()
-        answers = all_answers(server.bootstrap)
+        answers = walk.answers(server.bootstrap)
     except installation.Unavailable as reason:
         pytest.skip(str(reason))
     finally:
         server.stop()
-    found = permissions.differences(recorded(), answers)
+    found = permissions.differences(walk.recorded(), answers)
     assert not found, "\n".join(["", *found])

@@ -36,13 +36,14 @@ func login(asked go_clients.Login) {
 
 func loginOptions(asked go_clients.Login) []kgo.Opt {
 	var options []kgo.Opt
+	salted := scram.Auth{User: asked.User, Pass: asked.Password, IsToken: asked.IsToken}
 	switch asked.Mechanism {
 	case "PLAIN":
 		options = append(options, kgo.SASL(plain.Auth{User: asked.User, Pass: asked.Password}.AsMechanism()))
 	case "SCRAM-SHA-256":
-		options = append(options, kgo.SASL(scram.Auth{User: asked.User, Pass: asked.Password}.AsSha256Mechanism()))
+		options = append(options, kgo.SASL(salted.AsSha256Mechanism()))
 	case "SCRAM-SHA-512":
-		options = append(options, kgo.SASL(scram.Auth{User: asked.User, Pass: asked.Password}.AsSha512Mechanism()))
+		options = append(options, kgo.SASL(salted.AsSha512Mechanism()))
 	case "OAUTHBEARER":
 		options = append(options, kgo.SASL(oauth.Auth{Token: asked.Token}.AsMechanism()))
 	}

@@ -13,6 +13,8 @@ const LoginRecords = 20
 // Login is an order to log in; what is not needed is empty.
 type Login struct {
 	Bootstrap, Topic, Mechanism, User, Password, Token, Authority, Certificate, Key string
+	// User and Password are those of a delegation token.
+	IsToken bool
 }
 
 // LoginOf reads an order as JSON.

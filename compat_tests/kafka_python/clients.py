@@ -6,15 +6,39 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
+from kafka.errors import KafkaConnectionError, TopicAlreadyExistsError
 
 from compat_tests.waiting import PATIENCE_S, wait_for
+
+
+class PatientAdmin:
+    """Asks again when a connection broke: kafka-python leaves that to who asked."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.was_broken = False
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+
+        def asked(*arguments: Any, **named: Any) -> Any:
+            def answer() -> tuple[Any] | None:
+                try:
+                    return (method(*arguments, **named),)
+                except KafkaConnectionError:
+                    self.was_broken = True
+                    return None
+
+            return wait_for(f"an answer to {name}", answer)[0]
+
+        return asked
 
 
 @contextmanager
 def admin(broker: str) -> Iterator[Any]:
     client = KafkaAdminClient(bootstrap_servers=broker)
     try:
-        yield client
+        yield PatientAdmin(client)
     finally:
         client.close()
 
@@ -42,8 +66,13 @@ def create(
     broker: str, topic: str, *, partitions: int = 1, configs: Mapping[str, str] | None = None
 ) -> None:
     """Create a topic; it is ready to be used on return."""
+    wanted = NewTopic(topic, partitions, -1, topic_configs=dict(configs or {}))
     with admin(broker) as client:
-        client.create_topics([NewTopic(topic, partitions, -1, topic_configs=dict(configs or {}))])
+        try:
+            client.create_topics([wanted])
+        except TopicAlreadyExistsError:
+            if not client.was_broken:
+                raise
         wait_for(f"{topic} has leaders", lambda: is_led(client, topic))
 
 

@@ -52,7 +52,9 @@ def main() -> None:
     while not is_asked_to_end:
         read: dict[TopicPartition, int] = {}
         try:
-            polled = client.poll(timeout_ms=500)
+            # A join that a poll leaves unfinished starts over in the next one: the others of its
+            # group may need a while.
+            polled = client.poll(timeout_ms=3000)
         except KafkaError as failure:
             tell("failed", why=repr(failure))
             continue

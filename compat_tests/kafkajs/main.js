@@ -4,6 +4,8 @@
 const assert = require('node:assert')
 const { Kafka, CompressionTypes, ConfigResourceTypes, logLevel } = require('kafkajs')
 
+const { eventually, storage } = require('./storage.js')
+
 const [broker, test, topic] = process.argv.slice(2)
 const kafka = new Kafka({
   brokers: [broker],
@@ -130,24 +132,37 @@ const tests = {
     assert.equal(text(await read(1, { groupId })), 'after')
     const client = await admin()
     assert((await client.listGroups()).groups.some((each) => each.groupId === groupId))
-    const { groups } = await client.describeGroups([groupId])
-    assert.equal(groups[0].state, 'Empty')
+    // A goodbye is said once: where its coordinator moves meanwhile, its session has to end.
+    await eventually('it is empty', async () => (await client.describeGroups([groupId])).groups[0].state === 'Empty')
     await client.deleteGroups([groupId])
   },
   async transactions() {
     await create()
-    const client = await producer({ transactionalId: `txn-${topic}`, idempotent: true, maxInFlightRequests: 1 })
-    for (const [value, commits] of [['0', true], ['1', false], ['2', true]]) {
+    const settings = { transactionalId: `txn-${topic}`, idempotent: true, maxInFlightRequests: 1 }
+    let client = await producer(settings)
+    const sent = []
+    const play = async (value, commits) => {
       const transaction = await client.transaction()
       await transaction.send({ topic, messages: [{ value }] })
+      sent.push(value)
       await (commits ? transaction.commit() : transaction.abort())
     }
+    for (const [value, commits] of [['0', true], ['1', false], ['2', true]]) {
+      try {
+        await play(value, commits)
+      } catch (error) {
+        // KafkaJS ends no transaction twice: where its coordinator has moved, somebody else does.
+        if (!error.retriable) throw error
+        client = await producer(settings)
+        await play(value, commits)
+      }
+    }
     assert.equal(text(await read(2, { readUncommitted: false })), '0 2')
-    assert.equal(text(await read(3)), '0 1 2')
+    assert.equal(text(await read(sent.length)), sent.join(' '))
   },
 }
 
-Object.assign(tests, require('./storage.js')({ topic, admin, create, producer, read, text }))
+Object.assign(tests, storage({ topic, admin, create, producer, read, text }))
 
 async function main() {
   assert(tests[test], `no test ${test}`)

@@ -79,15 +79,19 @@ class Member:
 
     def close(self) -> None:
         """It closes its consumer and ends: a dynamic member leaves the group."""
-        self._process.stop()
-        self._reader.join()
+        self._stop()
         assert self.is_closed, f"{self.name} did not close: {self.log_tail()}"
 
     def kill(self) -> None:
         """SIGKILL: nobody says goodbye."""
-        self._process.stop(how=signal.SIGKILL)
-        self._reader.join()
+        self._stop(how=signal.SIGKILL)
         self.owned = set()
+
+    def _stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """What it said last is heard before its pipe is closed."""
+        self._process.end(how=how)
+        self._reader.join()
+        self._process.stop()
 
     def freeze(self) -> None:
         os.kill(self._process.pid, signal.SIGSTOP)

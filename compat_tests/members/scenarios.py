@@ -76,8 +76,9 @@ def keeps_receiving(world: GroupWorld) -> None:
     world.wait_for_split([reads, frozen, third])
     kept = before & reads.owned
     assert kept, "a fair share of six is two"
-    for lost in reads.revoked:
-        assert not lost & kept, "what it keeps was taken from it"
+    if not world.is_disturbed:  # a member may lose its place while its coordinator moves
+        for lost in reads.revoked:
+            assert not lost & kept, f"what it keeps was taken from {reads}"
     world.finish()
 
 

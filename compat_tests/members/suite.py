@@ -22,9 +22,19 @@ _QUICK = "scale"
 def group_tests(*kinds: Kind) -> tuple[Test, Test]:
     @pytest.mark.parametrize(("kind", "scenario"), _rows(kinds))
     def test_what_happens_to_a_group(
-        broker: str, topic: str, group: str, tmp_path: Path, kind: Kind, scenario: Scenario
+        broker: str,
+        is_disturbed: bool,
+        topic: str,
+        group: str,
+        tmp_path: Path,
+        kind: Kind,
+        scenario: Scenario,
     ) -> None:
-        with_world(broker, kind, topic, group, tmp_path, scenario.play)
+        def play(world: GroupWorld) -> None:
+            world.is_disturbed = is_disturbed
+            scenario.play(world)
+
+        with_world(broker, kind, topic, group, tmp_path, play)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.name) for kind in kinds])

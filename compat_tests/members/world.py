@@ -4,6 +4,7 @@ import itertools
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,7 @@ class GroupWorld:
         self.group = group
         self.members: list[Member] = []
         self.partitions: list[Partition] = []
+        self.is_disturbed = False  # nodes are restarted meanwhile
         self.load = Load(broker)
         self._directory = directory
         self._admin: AdminClient = admin(broker)
@@ -249,12 +251,17 @@ class GroupWorld:
 
     def _ends(self) -> dict[Partition, int]:
         client = Consumer({"bootstrap.servers": self.broker, "group.id": "nobody"})
+
+        def end_of(partition: Partition) -> tuple[int] | None:
+            try:
+                return client.get_watermark_offsets(TopicPartition(*partition), _ASK_S)[1:]
+            except KafkaException:
+                return None  # its leader is not there now, and librdkafka does not ask again
+
         try:
             return {
-                (topic, number): client.get_watermark_offsets(
-                    TopicPartition(topic, number), PATIENCE_S
-                )[1]
-                for topic, number in self.partitions
+                one: wait_for(f"{one} tells its end", partial(end_of, one))[0]
+                for one in self.partitions
             }
         finally:
             client.close()

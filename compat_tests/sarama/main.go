@@ -61,6 +61,13 @@ func config() *sarama.Config {
 	config.Version = sarama.MaxVersion
 	config.Producer.Return.Successes = true
 	config.Producer.RequiredAcks = sarama.WaitForAll
+	// Three times in a third of a second is sarama's habit: a leader may take longer to move.
+	config.Producer.Retry.Max = 30
+	if os.Getenv("COMPAT_DISTURBED") != "" {
+		// Otherwise a batch whose answer was lost may be there twice.
+		config.Producer.Idempotent = true
+		config.Net.MaxOpenRequests = 1
+	}
 	config.Producer.Partitioner = sarama.NewManualPartitioner
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest
 	config.Consumer.Offsets.AutoCommit.Enable = false

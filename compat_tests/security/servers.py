@@ -6,6 +6,7 @@
     MTLS             clients are known by theirs
     SASL_SSL         both
     OAUTH, OAUTH_SSL tokens of a provider (provider.py)
+    BRIEF            as SASL_PLAINTEXT, for SESSION_MS at a time
 
 Users: alice, by every mechanism. Certificates are made here and thrown away.
 """
@@ -28,7 +29,7 @@ from compat_tests.oracle import ApacheKafka
 from compat_tests.security.provider import AUDIENCE, FORGER, STRANGER, Provider
 from compat_tests.targets import APACHE, TEST_PROPERTIES, Kafkapy
 from compat_tests.waiting import free_port
-from kafkapy.testing.certificates import Authority
+from kafkapy.testing.security.certificates import Authority, Certificate
 
 USER: Final = "alice"
 PASSWORD: Final = "alice's secret, with = and ,"
@@ -43,7 +44,10 @@ _LISTENERS: Final = {
     "SASL_SSL": "SASL_SSL",
     "OAUTH": "SASL_PLAINTEXT",
     "OAUTH_SSL": "SASL_SSL",
+    "BRIEF": "SASL_PLAINTEXT",
 }
+# Neither server takes a login a second after the last.
+SESSION_MS: Final = 2500
 OAUTH_MODULE: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _HANDLERS: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearer"
 _MODULES: Final = {
@@ -53,16 +57,25 @@ _MODULES: Final = {
 }
 
 
+class Shown(NamedTuple):
+    """A client's own certificate, apart from its key and together with it."""
+
+    certificate: Path
+    key: Path
+    both: Path
+
+
 class Certificates(NamedTuple):
     """Files, in the forms that clients want them."""
 
     authority: Path
     other_authority: Path
     trusted_p12: Path
-    certificate: Path
-    key: Path
+    client: Shown
     client_p12: Path
-    client_pem: Path
+    # Which the server does not take.
+    strangers: Shown
+    expired: Shown
 
 
 class Secured(NamedTuple):
@@ -120,6 +133,17 @@ def row(way: Way) -> pytest.MarkDecorator:
 EACH_WAY: Final = [pytest.param(way, id=str(way), marks=row(way)) for way in WAYS]
 
 
+# What a client may show where a certificate is asked for, and is not let in with.
+BAD_CERTIFICATES: Final = ("none", "strangers", "expired")
+
+
+def bad_certificate(server: Secured, whose: str) -> Shown | None:
+    certificates = server.certificates
+    return {"none": None, "strangers": certificates.strangers, "expired": certificates.expired}[
+        whose
+    ]
+
+
 def token_jaas(client: str = USER, secret: str = PASSWORD) -> str:
     """By which Java asks the provider for tokens."""
     return f'{OAUTH_MODULE} required clientId="{client}" clientSecret="{secret}";'
@@ -153,8 +177,9 @@ def secured_server(target: str, directory: Path) -> Iterator[Secured]:
         "ssl.truststore.location": str(authority.write(directory / "authority.pem")),
         "listener.name.mtls.ssl.client.auth": "required",
         "delegation.token.secret.key": "a secret of all nodes",
+        "listener.name.brief.connections.max.reauth.ms": str(SESSION_MS),
     }
-    for listener in ("sasl_plaintext", "sasl_ssl"):
+    for listener in ("sasl_plaintext", "sasl_ssl", "brief"):
         for mechanism, module in _MODULES.items():
             users = f' user_{USER}="{PASSWORD}"' if mechanism == "PLAIN" else ""
             key = f"listener.name.{listener}.{mechanism.lower()}.sasl.jaas.config"
@@ -214,15 +239,20 @@ def _add_users(bootstrap: str) -> None:
 
 def _for_clients(authority: Authority, directory: Path) -> Certificates:
     client = authority.issue(USER)
-    certificate, key = directory / "client.crt", directory / "client.key"
-    certificate.write_text(client.pem)
-    key.write_text(client.key_pem())
+    other = Authority()
     return Certificates(
         directory / "authority.pem",
-        Authority().write(directory / "other.pem"),
+        other.write(directory / "other.pem"),
         authority.write_pkcs12(directory / "trusted.p12", STORE_PASSWORD),
-        certificate,
-        key,
+        _shown(client, directory / "client"),
         client.write_pkcs12(directory / "client.p12", STORE_PASSWORD),
-        client.write(directory / "client.pem"),
+        _shown(other.issue(USER), directory / "stranger"),
+        _shown(authority.issue(USER, lasts=Authority.EXPIRED), directory / "expired"),
     )
+
+
+def _shown(one: Certificate, at: Path) -> Shown:
+    certificate, key = at.with_suffix(".crt"), at.with_suffix(".key")
+    certificate.write_text(one.pem)
+    key.write_text(one.key_pem())
+    return Shown(certificate, key, one.write(at.with_suffix(".pem")))

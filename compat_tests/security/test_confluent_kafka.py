@@ -9,14 +9,18 @@ from confluent_kafka.admin import AdminClient
 
 from compat_tests.behaviours import covers
 from compat_tests.security.provider import FORGER, STRANGER
+from compat_tests.security.raw import Tokens
 from compat_tests.security.servers import (
+    BAD_CERTIFICATES,
     EACH_WAY,
     MECHANISMS,
     OAUTHBEARER,
     PASSWORD,
     USER,
     Secured,
+    Shown,
     Way,
+    bad_certificate,
 )
 from compat_tests.waiting import wait_for
 
@@ -39,9 +43,15 @@ def settings(server: Secured, way: Way, **other: Any) -> dict[str, Any]:
     if way.has_tls:
         found["ssl.ca.location"] = str(files.authority)
     if way.listener == "MTLS":
-        found["ssl.certificate.location"] = str(files.certificate)
-        found["ssl.key.location"] = str(files.key)
+        found |= showing(files.client)
     return found | {key.replace("_", "."): str(value) for key, value in other.items()}
+
+
+def showing(certificate: Shown) -> dict[str, Any]:
+    return {
+        "ssl.certificate.location": str(certificate.certificate),
+        "ssl.key.location": str(certificate.key),
+    }
 
 
 def by_token(server: Secured, client: str) -> dict[str, Any]:
@@ -137,9 +147,12 @@ def test_a_server_of_another_authority_is_not_spoken_to(secured: Secured) -> Non
     assert "certificate verify failed" in text
 
 
-@covers("mtls")
-def test_a_client_without_a_certificate_is_not_let_in(secured: Secured) -> None:
+@covers("mtls", "login-refused")
+@pytest.mark.parametrize("whose", BAD_CERTIFICATES)
+def test_a_client_without_a_good_certificate_is_not_let_in(secured: Secured, whose: str) -> None:
     given = settings(secured, Way("SSL"), bootstrap_servers=secured.address("MTLS"))
+    shown = bad_certificate(secured, whose)
+    given |= {} if shown is None else showing(shown)
     with pytest.raises(KafkaException):
         AdminClient(given).list_topics(timeout=3)
 
@@ -151,3 +164,18 @@ def test_users_are_described_without_their_secrets(secured: Secured) -> None:
     found = described[USER].result(20)
     infos = sorted((one.mechanism.name, one.iterations) for one in found.scram_credential_infos)
     assert infos == [("SCRAM_SHA_256", 4096), ("SCRAM_SHA_512", 4096)]
+
+
+@covers("login-refused")
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_token_without_the_word_that_it_is_one_is_nobodys_login(
+    secured: Secured, mechanism: str
+) -> None:
+    """librdkafka has no way to say it (tokenauth=true), so nobody gets in by a token with it."""
+    with Tokens(secured) as tokens:
+        token = tokens.make()
+        given = settings(secured, Way("SASL_PLAINTEXT", mechanism))
+        given |= {"sasl.username": token.id, "sasl.password": token.hmac_text}
+        code, _ = why_not(given)
+        assert code == KafkaError._AUTHENTICATION
+        tokens.end(token)

@@ -5,7 +5,7 @@ import json
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -14,14 +14,18 @@ from compat_tests import programs
 from compat_tests.behaviours import covers
 from compat_tests.installation import JAVA_CLIENTS, Unavailable, require
 from compat_tests.security.provider import FORGER, STRANGER
+from compat_tests.security.raw import Tokens
 from compat_tests.security.servers import (
+    BAD_CERTIFICATES,
     EACH_WAY,
     MECHANISMS,
     OAUTHBEARER,
     PASSWORD,
     USER,
     Secured,
+    Shown,
     Way,
+    bad_certificate,
     jaas,
     showing_tokens,
     token_jaas,
@@ -41,9 +45,9 @@ def node() -> list[str]:
     return [*command[:-1], str(_HERE / "kafkajs" / "login.js"), "login"]
 
 
-def java(version: str) -> Callable[[], list[str]]:
+def java(version: str, main: str = "Login") -> Callable[[], list[str]]:
     return lambda: with_json(
-        programs.java_program(_HERE / "java_clients", JAVA_CLIENTS[version], "Login")
+        programs.java_program(_HERE / "java_clients", JAVA_CLIENTS[version], main)
     )
 
 
@@ -55,12 +59,12 @@ def with_json(command: list[str]) -> list[str]:
     return [*command[:at], ":".join([command[at], *sorted(jars)]), *command[at + 1 :]]
 
 
+JAVA: Final = {"Java 3.9": "3.9.1", "Java 4.4": "4.4.0"}
 CLIENTS: Final[Mapping[str, Callable[[], list[str]]]] = {
     "franz-go": go("franz_go"),
     "sarama": go("sarama"),
     "KafkaJS": node,
-    "Java 3.9": java("3.9.1"),
-    "Java 4.4": java("4.4.0"),
+    **{title: java(version) for title, version in JAVA.items()},
 }
 
 
@@ -89,6 +93,15 @@ def client(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+class Login(NamedTuple):
+    way: Way
+    user: str
+    password: str
+    authority: Path
+    certificate: Shown | None
+    is_token: bool
+
+
 def ran(
     client: str,
     server: Secured,
@@ -98,54 +111,59 @@ def ran(
     *,
     user: str = USER,
     password: str = PASSWORD,
+    is_token: bool = False,
     authority: Path | None = None,
+    certificate: Shown | None = None,
+    program: str = "Login",
 ) -> subprocess.CompletedProcess[str]:
+    """`certificate`: what it shows as its own. `program`: another one, of Java's clients."""
     try:
-        command = CLIENTS[client]()
+        command = CLIENTS[client]() if program == "Login" else java(JAVA[client], program)()
     except Unavailable as reason:
         pytest.skip(str(reason))
     authority = server.certificates.authority if authority is None else authority
+    login = Login(way, user, password, authority, certificate, is_token)
     if client.startswith("Java"):
         file = directory / "client.properties"
-        file.write_text(_properties(server, way, user, password, authority))
-        java, *rest = command
-        command = [java, server.provider.java_option, *rest, str(file), topic]
+        file.write_text(_properties(server, login))
+        jvm, *rest = command
+        command = [jvm, server.provider.java_option, *rest, str(file), topic]
     else:
-        command = [*command, json.dumps(_order(server, way, topic, user, password, authority))]
+        command = [*command, json.dumps(_order(server, login, topic))]
     return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
 
 
-def _order(
-    server: Secured, way: Way, topic: str, user: str, password: str, authority: Path
-) -> dict[str, str]:
-    files = server.certificates
-    order = {"bootstrap": server.address(way.listener), "topic": topic}
+def _order(server: Secured, login: Login, topic: str) -> dict[str, str | bool]:
+    way = login.way
+    order: dict[str, str | bool] = {"bootstrap": server.address(way.listener), "topic": topic}
     if way.mechanism is not None:
-        order |= {"mechanism": way.mechanism, "user": user, "password": password}
+        order |= {"mechanism": way.mechanism, "user": login.user, "password": login.password}
+        order["isToken"] = login.is_token
     if way.mechanism == OAUTHBEARER:
-        order["token"] = server.provider.token(user)
+        order["token"] = server.provider.token(login.user)
     if way.has_tls:
-        order["authority"] = str(authority)
-    if way.listener == "MTLS":
-        order |= {"certificate": str(files.certificate), "key": str(files.key)}
+        order["authority"] = str(login.authority)
+    if login.certificate is not None:
+        shown = login.certificate
+        order |= {"certificate": str(shown.certificate), "key": str(shown.key)}
     return order
 
 
-def _properties(server: Secured, way: Way, user: str, password: str, authority: Path) -> str:
+def _properties(server: Secured, login: Login) -> str:
+    way = login.way
     lines = [f"bootstrap.servers={server.address(way.listener)}"]
     lines += [f"security.protocol={way.protocol}"]
     if way.mechanism == OAUTHBEARER:
         shown = {**showing_tokens(server.provider), "sasl.mechanism": OAUTHBEARER}
-        shown["sasl.jaas.config"] = token_jaas(user)
+        shown["sasl.jaas.config"] = token_jaas(login.user)
         lines += [f"{key}={value}" for key, value in shown.items()]
     elif way.mechanism is not None:
-        login = jaas(way.mechanism, user, password)
-        lines += [f"sasl.mechanism={way.mechanism}", f"sasl.jaas.config={login}"]
+        line = jaas(way.mechanism, login.user, login.password, is_token=login.is_token)
+        lines += [f"sasl.mechanism={way.mechanism}", f"sasl.jaas.config={line}"]
     if way.has_tls:
-        lines += ["ssl.truststore.type=PEM", f"ssl.truststore.location={authority}"]
-    if way.listener == "MTLS":
-        client_pem = server.certificates.client_pem
-        lines += ["ssl.keystore.type=PEM", f"ssl.keystore.location={client_pem}"]
+        lines += ["ssl.truststore.type=PEM", f"ssl.truststore.location={login.authority}"]
+    if login.certificate is not None:
+        lines += ["ssl.keystore.type=PEM", f"ssl.keystore.location={login.certificate.both}"]
     return "\n".join(lines) + "\n"
 
 
@@ -153,7 +171,8 @@ def _properties(server: Secured, way: Way, user: str, password: str, authority: 
 def test_records_go_there_and_come_back(
     secured: Secured, client: str, way: Way, made: str, tmp_path: Path
 ) -> None:
-    done = ran(client, secured, way, made, tmp_path)
+    shown = secured.certificates.client if way.listener == "MTLS" else None
+    done = ran(client, secured, way, made, tmp_path, certificate=shown)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -191,3 +210,40 @@ def test_a_server_of_another_authority_is_not_believed(
     other = secured.certificates.other_authority
     done = ran(client, secured, Way("SSL"), made, tmp_path, authority=other)
     assert done.returncode != 0
+
+
+@covers("mtls", "login-refused")
+@pytest.mark.parametrize("whose", BAD_CERTIFICATES)
+def test_without_a_good_certificate_nobody_is_let_in(
+    secured: Secured, client: str, whose: str, made: str, tmp_path: Path
+) -> None:
+    shown = bad_certificate(secured, whose)
+    done = ran(client, secured, Way("MTLS"), made, tmp_path, certificate=shown)
+    assert done.returncode != 0
+
+
+# The others have no way to say that what they show is a token: tokenauth=true (KIP-48).
+KNOWS_TOKENS: Final = ("franz-go", "Java 3.9", "Java 4.4")
+
+
+@covers("delegation-tokens")
+@pytest.mark.parametrize(
+    "client", [pytest.param(one, marks=pytest.mark.client(_FOLDERS[one])) for one in KNOWS_TOKENS]
+)
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_a_token_logs_in_until_it_has_ended(
+    secured: Secured, client: str, mechanism: str, made: str, tmp_path: Path
+) -> None:
+    def shows(id: str, hmac: str) -> subprocess.CompletedProcess[str]:
+        way = Way("SASL_SSL", mechanism)
+        return ran(client, secured, way, made, tmp_path, user=id, password=hmac, is_token=True)
+
+    with Tokens(secured) as tokens:
+        token = tokens.make()
+        done = shows(token.id, token.hmac_text)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert shows(token.id, "another").returncode != 0
+        tokens.end(token)
+    ended = shows(token.id, token.hmac_text)
+    assert ended.returncode != 0
+    assert "auth" in (ended.stdout + ended.stderr).lower()

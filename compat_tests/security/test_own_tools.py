@@ -33,7 +33,7 @@ def properties(server: Secured, way: Way, path: Path, user: str = USER) -> str:
     if way.has_tls:
         found |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(files.authority)}
     if way.listener == "MTLS":
-        found |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(files.client_pem)}
+        found |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(files.client.both)}
     path.write_text("".join(f"{key}={value}\n" for key, value in found.items()))
     return str(path)
 

@@ -18,13 +18,16 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 from compat_tests.behaviours import covers
 from compat_tests.security.provider import FORGER, STRANGER
 from compat_tests.security.servers import (
+    BAD_CERTIFICATES,
     EACH_WAY,
     MECHANISMS,
     OAUTHBEARER,
     PASSWORD,
     USER,
     Secured,
+    Shown,
     Way,
+    bad_certificate,
 )
 
 # One server of each kind serves them all.
@@ -48,9 +51,13 @@ SENT = [bytes([n]) * 20_000 for n in range(20)]
 def context(server: Secured, way: Way) -> ssl.SSLContext | None:
     if not way.has_tls:
         return None
+    return showing(server, server.certificates.client if way.listener == "MTLS" else None)
+
+
+def showing(server: Secured, certificate: Shown | None) -> ssl.SSLContext:
     made = ssl.create_default_context(cafile=str(server.certificates.authority))
-    if way.listener == "MTLS":
-        made.load_cert_chain(server.certificates.certificate, server.certificates.key)
+    if certificate is not None:
+        made.load_cert_chain(certificate.certificate, certificate.key)
     return made
 
 
@@ -121,7 +128,8 @@ def test_kafka_python_sends_and_receives(secured: Secured, topic: str, way: Way)
         consumer_timeout_ms=20_000,
         group_id=None,
     )
-    got = [record.value for record, _ in zip(consumer, SENT, strict=False)]
+    # In this order: it does not ask for one more record than there are.
+    got = [record.value for _, record in zip(SENT, consumer, strict=False)]
     consumer.close()
     assert got == SENT
 
@@ -142,6 +150,16 @@ def test_kafka_python_with_a_token_that_is_not_good_is_refused(
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_kafka_python_with_another_password_is_refused(secured: Secured, mechanism: str) -> None:
     given = settings(secured, Way("SASL_PLAINTEXT", mechanism)) | {"sasl_plain_password": "wrong"}
+    with pytest.raises(KafkaError):
+        KafkaProducer(**given, bootstrap_timeout_ms=3000)
+
+
+@pytest.mark.client("kafka_python")
+@covers("mtls", "login-refused")
+@pytest.mark.parametrize("whose", BAD_CERTIFICATES)
+def test_kafka_python_without_a_good_certificate_is_refused(secured: Secured, whose: str) -> None:
+    shown = showing(secured, bad_certificate(secured, whose))
+    given = settings(secured, Way("MTLS")) | {"ssl_context": shown}
     with pytest.raises(KafkaError):
         KafkaProducer(**given, bootstrap_timeout_ms=3000)
 
@@ -203,3 +221,13 @@ def test_aiokafka_with_another_password_is_refused(secured: Secured, mechanism: 
 
     with pytest.raises(KafkaConnectionError):
         asyncio.run(log_in())
+
+
+@pytest.mark.client("aiokafka")
+@covers("mtls", "login-refused")
+@pytest.mark.parametrize("whose", BAD_CERTIFICATES)
+def test_aiokafka_without_a_good_certificate_is_refused(
+    secured: Secured, topic: str, whose: str
+) -> None:
+    shown = showing(secured, bad_certificate(secured, whose))
+    refused_to_aiokafka(settings(secured, Way("MTLS")) | {"ssl_context": shown}, topic)

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from compat_tests.behaviours import covers
 from compat_tests.security.servers import STORE_PASSWORD, USER, Secured
 from compat_tests.waiting import wait_for
-from kafkapy.testing.certificates import Authority, Certificate
+from kafkapy.testing.security.certificates import Authority, Certificate
 
 # One server of each kind serves them all.
 pytestmark = [pytest.mark.xdist_group("secured"), pytest.mark.client("confluent_kafka")]
@@ -114,7 +114,7 @@ def test_the_next_client_is_believed_by_another_authority_too(
 ) -> None:
     """Beside the one that vouches for the server, and for who was believed before."""
     other = Authority("another authority")
-    before = str(secured.certificates.certificate), str(secured.certificates.key)
+    before = str(secured.certificates.client.certificate), str(secured.certificates.client.key)
     own = other.issue(USER)
     certificate, key = tmp_path / "own.crt", tmp_path / "own.key"
     certificate.write_text(own.pem)

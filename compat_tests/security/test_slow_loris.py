@@ -21,7 +21,7 @@ from compat_tests.security.servers import Secured, Way, secured_server
 from compat_tests.security.test_confluent_kafka import settings
 from compat_tests.targets import KAFKAPY
 from compat_tests.waiting import wait_for
-from kafkapy.server.settling import MOST_UNSETTLED
+from kafkapy.server.sockets.settling import MOST_UNSETTLED
 
 pytestmark = pytest.mark.slow
 _EACH: Final = 2 * MOST_UNSETTLED

@@ -17,17 +17,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkapy.broker.config.jaas import BadJaas, parse_jaas
 from kafkapy.broker.config.properties import parse_properties
-from kafkapy.broker.config.security import OAUTHBEARER, PLAIN
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.security.jaas import BadJaas, parse_jaas
+from kafkapy.broker.config.security.listener_security import OAUTHBEARER, PLAIN
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.security.mechanism import ClientMechanism, LoginFailed
 from kafkapy.cli.main import Failed
 from kafkapy.core.time import Instant
 from kafkapy.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from kafkapy.broker.config.own_token import TokenSource
+    from kafkapy.broker.config.security.own_token import TokenSource
 
 Ask = Callable[[ApiKey, int, dict[str, Any]], Any]
 
@@ -108,7 +108,7 @@ class ClientSecurity:
         return _scram(name, user, password, is_token=is_token)
 
     def _by_token(self, options: Mapping[str, str]) -> ClientMechanism:
-        from kafkapy.broker.config.own_token import (
+        from kafkapy.broker.config.security.own_token import (
             DEFAULT_RETRIEVER,
             RETRIEVER_KEY,
             check_own_token,
@@ -135,7 +135,7 @@ class ClientSecurity:
         return int(text) if text.isdigit() and int(text) else _TIMEOUT_MS
 
     def _context(self) -> Any:
-        from kafkapy.broker.config.tls import Store, TlsSettings
+        from kafkapy.broker.config.security.tls import Store, TlsSettings
         from kafkapy.server.tls.contexts import context_of_client
 
         given = self._given

@@ -32,11 +32,13 @@ class LoadProgress:
 def replay(
     log: ShardLog, codec: RecordCodec[Rec], apply: Callable[[Any], None], progress: LoadProgress
 ) -> Steps:
-    """Apply everything up to the log's end."""
+    """Apply everything up to the log's end. Retention may move its start meanwhile, past what
+    is still to be read: then it goes on from there, as if it had begun a little earlier."""
     progress.offset = log.start_offset
     progress.end_offset = log.end_offset
     while progress.offset < log.end_offset:
         progress.end_offset = log.end_offset
+        progress.offset = max(progress.offset, log.start_offset)
         data = log.read(progress.offset, READ_BYTES)
         before = progress.offset
         for found in batches.read(data, codec, progress.offset):

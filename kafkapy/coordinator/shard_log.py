@@ -10,6 +10,7 @@ A `RecordCodec` turns a machine's records into keys and values and back (registr
 
 from typing import Protocol, TypeVar
 
+from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.runtime.record_log import Committed
 
 Rec = TypeVar("Rec")
@@ -23,11 +24,18 @@ class ShardLog(Protocol):
     def end_offset(self) -> int:
         """Where the next record goes (the log end offset, not the high watermark)."""
 
-    def append(self, batch: bytes, *, transaction_version: int = 0) -> int:
+    def append(
+        self,
+        batch: bytes,
+        *,
+        transaction_version: int = 0,
+        guard: VerificationGuard | None = None,
+    ) -> int:
         """Append one whole batch as leader; the end offset behind it.
 
         Refused if nothing was appended. A batch is data or one transaction marker;
-        `transaction_version` says how the marker's epoch is judged (formats/producers 2).
+        `transaction_version` says how the marker's epoch is judged (formats/producers 2);
+        `guard` is the one under which transactional data was verified.
         """
 
     def when_committed(self, end_offset: int, then: Committed) -> None:
@@ -38,7 +46,10 @@ class ShardLog(Protocol):
         """
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset`, at least one if there is any."""
+        """Whole batches from the one that holds `offset`, at least one if there is any.
+
+        Refused if the disk failed, or `offset` is below the start by now.
+        """
 
 
 class RecordCodec(Protocol[Rec]):

@@ -15,7 +15,7 @@ from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.jobs import Steps
 from kafkapy.core.seams import Clock
-from kafkapy.core.step import TransactionEnded
+from kafkapy.core.step import Transactional, TransactionEnded
 from kafkapy.protocol.batch import Codec
 from kafkapy.runtime.record_log import Committed
 
@@ -48,7 +48,10 @@ class ShardRecords(Generic[Rec]):
         return self._log.end_offset
 
     def replay(self, apply: Callable[[Any], None]) -> Steps:
-        return replay(self._log, self._codec, apply, self.progress)
+        try:
+            yield from replay(self._log, self._codec, apply, self.progress)
+        except Refused as refused:
+            raise append_error(refused) from None
 
     def append(self, records: Sequence[Rec]) -> int:
         settings = self._settings
@@ -57,8 +60,9 @@ class ShardRecords(Generic[Rec]):
         )
         first: Any = records[0]
         version = first.transaction_version if isinstance(first, TransactionEnded) else 0
+        guard = first.guard if isinstance(first, Transactional) else None
         try:
-            return self._log.append(batch, transaction_version=version)
+            return self._log.append(batch, transaction_version=version, guard=guard)
         except Refused as refused:
             raise append_error(refused) from None
 

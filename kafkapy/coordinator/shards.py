@@ -97,8 +97,8 @@ class Shards(Generic[Rec, Reply]):
     # Events
 
     def partition_of(self, key: str) -> int:
-        if not self.partition_count:
-            raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if not self.partition_count:  # nobody coordinates before the topic is made
+            raise Refused(ErrorCode.NOT_COORDINATOR)
         return partition_for(key, self.partition_count)
 
     def shard_of(self, key: str) -> Shard[Rec, Reply]:

@@ -42,6 +42,10 @@ class Clock(Protocol):
 
     def wall(self) -> Instant: ...
 
+    def ticks(self) -> float:
+        """Seconds since any moment, finely: for how long something took that takes less than a
+        millisecond."""
+
     def call_at(self, when: Instant, then: Callback) -> Timer: ...
 
     def call_soon(self, then: Callback) -> None:

@@ -10,7 +10,7 @@ runtime/runtime.py has the rule for what is applied and answered when.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.time import Instant
@@ -57,12 +57,14 @@ class Loaded:
 class Transactional(Generic[Rec]):
     """A record that belongs to a producer's open transaction: it counts from the marker on.
 
-    The records of one step are all transactional, of one producer, or none is.
+    The records of one step are all transactional, of one producer, or none is. `guard` is
+    not of the record: what the log below wants to see with an append, none when replayed.
     """
 
     producer_id: int
     producer_epoch: int
     record: Rec
+    guard: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@
     values.py      what a value is, and the operators
     functions.py   the functions by name
     likeness.py    `like`
+    work.py        what operations cost, by count
     fields.py      the record as an expression sees it
     compiled.py    nodes -> closures; `compile_expression`
 

@@ -2,25 +2,28 @@
 
 Bytes that are no UTF-8 become U+FFFD: a value of another kind is a text without use, not null,
 which only a tombstone is. Of a header that is there twice the last counts, as in Kafka's clients.
+
+What an evaluation looks at is counted (work.py says in what), and once it would be too much
+there is no further look.
 """
 
 from typing import Any, Final
 
+from kafkapy.expressions import work
 from kafkapy.expressions.values import Value, json_of
 from kafkapy.protocol.records import Record
 
 _NOT_YET: Final[Any] = object()
-#: Characters that the operators and functions of one evaluation look at, all together. The
-#: slowest take 30 ns for one (searching a text, reading JSON).
-MOST_WORK: Final = 2**22
-# Looking at a member of an array or object, which takes two characters at least.
-_A_MEMBER: Final = 4
+# Bytes whose decoding costs nothing beside asking for them.
+_SHORT: Final = 512
 
 
 class Fields:
     """One for each record."""
 
     __slots__ = (
+        "_by_name",
+        "_decoded",
         "_headers",
         "_key",
         "_key_json",
@@ -36,72 +39,86 @@ class Fields:
         self.record = record
         self.partition = partition
         self.topic = topic
+        self._by_name: dict[str, bytes | None] = _NOT_YET
+        self._decoded: dict[str, str | None] = _NOT_YET
         self._headers: dict[str, str | None] = _NOT_YET
         self._key: str | None = _NOT_YET
         self._value: str | None = _NOT_YET
         self._key_json = self._value_json = _NOT_YET
-        self._work_left = MOST_WORK
+        self._work_left = work.MOST
 
-    def may_look_at(self, *values: Value) -> bool:
-        """Whether there may be another operation, which looks at these. Whoever is told no says
-        null: so the last one that may be is the only one that looks at more than is left."""
-        work = self._work_left
-        if work <= 0:
+    def may(self, cost: int) -> bool:
+        """Whether there may be an operation of this cost. Whoever is told no says null, and so
+        does everybody after him."""
+        left = self._work_left - cost
+        if left < 0:
+            self._work_left = min(self._work_left, 0)
             return False
-        for value in values:
-            kind = type(value)
-            if kind is str:
-                work -= len(value)
-            elif kind is list or kind is dict:
-                work -= _A_MEMBER * self._most_members()
-        self._work_left = work
+        self._work_left = left
         return True
+
+    def may_walk(self, value: Value, member_cost: int) -> bool:
+        """Whether there may be an operation on all that is in an array or object."""
+        members = work.members(value, max(self._work_left, 0) // member_cost)
+        return self.may(members * member_cost)
 
     @property
     def work(self) -> int:
         """What was looked at."""
-        return MOST_WORK - self._work_left
+        return work.MOST - self._work_left
 
-    def _most_members(self) -> int:
-        """Of what was read as JSON: no array has more members than its text has characters."""
-        record = self.record
-        size = len(record.key or b"") + len(record.value or b"")
-        return size + sum(len(value or b"") for _, value in record.headers)
+    def json(self, text: str) -> Value:
+        return json_of(text) if self.may(work.of_json(text)) else None
 
     def key(self) -> str | None:
         if self._key is _NOT_YET:
-            self._key = _text(self.record.key)
+            self._key = self._text(self.record.key)
         return self._key
 
     def value(self) -> str | None:
         if self._value is _NOT_YET:
-            self._value = _text(self.record.value)
+            self._value = self._text(self.record.value)
         return self._value
 
     def key_json(self) -> Value:
         if self._key_json is _NOT_YET:
             text = self.key()
-            self._key_json = None if text is None else json_of(text)
+            self._key_json = None if text is None else self.json(text)
         return self._key_json
 
     def value_json(self) -> Value:
         if self._value_json is _NOT_YET:
             text = self.value()
-            self._value_json = None if text is None else json_of(text)
+            self._value_json = None if text is None else self.json(text)
         return self._value_json
 
     def headers(self) -> dict[str, str | None]:
         if self._headers is _NOT_YET:
-            self._headers = {name: _text(value) for name, value in self.record.headers}
+            by_name = self._raw_headers() if self._by_name is _NOT_YET else self._by_name
+            self._headers = {name: self.header(name) for name in by_name}
+            self._work_left -= work.A_HEADER * len(self.record.headers)
         return self._headers
 
     def header(self, name: str) -> str | None:
         """Without decoding the others."""
-        for one, value in reversed(self.record.headers):
-            if one == name:
-                return _text(value)
-        return None
+        by_name = self._raw_headers() if self._by_name is _NOT_YET else self._by_name
+        if name not in by_name:
+            return None
+        decoded = self._decoded
+        if name not in decoded:
+            decoded[name] = self._text(by_name[name])
+        return decoded[name]
 
+    def _raw_headers(self) -> dict[str, bytes | None]:
+        headers = self.record.headers
+        self._by_name, self._decoded = dict(headers), {}
+        self._work_left -= work.A_HEADER * len(headers)
+        return self._by_name
 
-def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode(errors="replace")
+    def _text(self, data: bytes | None) -> str | None:
+        """Never refused: it is once for each byte of the record, and null says something else."""
+        if data is None:
+            return None
+        if len(data) > _SHORT:
+            self._work_left -= work.of_decoding(data)
+        return data.decode(errors="replace")

@@ -4,16 +4,24 @@ from collections.abc import Callable
 from typing import Final
 
 from kafkapy.core.data import dataclass
-from kafkapy.expressions.values import Value, number_of, text_of
+from kafkapy.expressions import work
+from kafkapy.expressions.fields import Fields
+from kafkapy.expressions.values import MOST_CHARACTERS, Value, number_of, text_of
+
+
+def _at_once(fields: Fields, *values: Value) -> bool:
+    return fields.may(work.CALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`most` is None where any number of arguments is taken."""
+    """`most` is None where any number of arguments is taken. `may`: whether there is so much work
+    left (fields.py)."""
 
     of: Callable[..., Value]
     least: int
     most: int | None
+    may: Callable[..., bool] = _at_once
 
     def what_is_wrong_with(self, count: int) -> str | None:
         if count >= self.least and (self.most is None or count <= self.most):
@@ -27,11 +35,20 @@ class Function:
 
 
 def _lower(value: Value) -> Value:
-    return value.lower() if isinstance(value, str) else None
+    return _if_short(value.lower()) if _is_short(value) else None
 
 
 def _upper(value: Value) -> Value:
-    return value.upper() if isinstance(value, str) else None
+    return _if_short(value.upper()) if _is_short(value) else None
+
+
+def _is_short(value: Value) -> bool:
+    return isinstance(value, str) and len(value) <= MOST_CHARACTERS
+
+
+def _if_short(text: str) -> str | None:
+    """Some letters become two or three."""
+    return text if len(text) <= MOST_CHARACTERS else None
 
 
 def _length(value: Value) -> Value:
@@ -71,17 +88,47 @@ def _object(*pairs: Value) -> Value:
     }
 
 
+# --- how much work there is ---
+
+
+def _each_letter(fields: Fields, text: Value) -> bool:
+    return fields.may(work.of_letters(text))
+
+
+def _search(fields: Fields, text: Value, part: Value) -> bool:
+    return fields.may(work.of_searching(text, len(part) if isinstance(part, str) else 0))
+
+
+def _compare(fields: Fields, text: Value, part: Value) -> bool:
+    return fields.may(work.of_text(part))
+
+
+def _write(fields: Fields, value: Value) -> bool:
+    if isinstance(value, (list, dict)):
+        return fields.may(work.JSON_CALL) and fields.may_walk(value, work.WRITTEN_MEMBER)
+    return fields.may(work.CALL)
+
+
+def _names(fields: Fields, *pairs: Value) -> bool:
+    """They are hashed."""
+    return fields.may(sum(map(work.of_text, pairs[::2])))
+
+
+def _number(fields: Fields, text: Value) -> bool:
+    return fields.may(3 * work.CALL)
+
+
 FUNCTIONS: Final = {
-    "lower": Function(_lower, 1, 1),
-    "upper": Function(_upper, 1, 1),
+    "lower": Function(_lower, 1, 1, _each_letter),
+    "upper": Function(_upper, 1, 1, _each_letter),
     "length": Function(_length, 1, 1),
-    "contains": Function(_contains, 2, 2),
-    "starts_with": Function(_starts_with, 2, 2),
-    "ends_with": Function(_ends_with, 2, 2),
-    "number": Function(number_of, 1, 1),
-    "text": Function(text_of, 1, 1),
+    "contains": Function(_contains, 2, 2, _search),
+    "starts_with": Function(_starts_with, 2, 2, _compare),
+    "ends_with": Function(_ends_with, 2, 2, _compare),
+    "number": Function(number_of, 1, 1, _number),
+    "text": Function(text_of, 1, 1, _write),
     "coalesce": Function(_coalesce, 1, None),
     "if": Function(_if, 3, 3),
     "array": Function(_array, 0, None),
-    "object": Function(_object, 0, None),
+    "object": Function(_object, 0, None, _names),
 }

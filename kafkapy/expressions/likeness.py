@@ -9,10 +9,11 @@ from collections.abc import Callable
 from kafkapy.expressions.values import Value
 
 
-def compiled_pattern(pattern: str) -> Callable[[Value], bool]:
+def compiled_pattern(pattern: str) -> tuple[Callable[[Value], bool], int]:
+    """Whether a text is like it; and how many characters have to be searched for in a text."""
     first, *others = _parts(pattern)
     if not others:
-        return lambda text: bool(text == first)
+        return lambda text: bool(text == first), 0
     *middle, last = others
     least = len(first) + len(last)
 
@@ -29,7 +30,7 @@ def compiled_pattern(pattern: str) -> Callable[[Value], bool]:
             at += len(part)
         return True
 
-    return is_like
+    return is_like, sum(map(len, middle))
 
 
 def _parts(pattern: str) -> list[str]:

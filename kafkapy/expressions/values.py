@@ -169,9 +169,7 @@ def _no_number(name: str) -> None:
 
 
 def member(value: Value, name: str, index: int) -> Value:
-    """`index` is what `name` is as one, or -1. A text is read as JSON first."""
-    if isinstance(value, str):
-        value = json_of(value)
+    """`index` is what `name` is as one, or -1."""
     found: Value
     if isinstance(value, dict):
         found = value.get(name)

@@ -81,6 +81,8 @@ class GroupSettings:
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_ms: int = 10_080 * MINUTE_MS
     offsets_retention_check_interval_ms: int = 10 * MINUTE_MS
+    # Groups whose names begin so keep their offsets as long as the topics are there.
+    lasting_groups: tuple[str, ...] = ()
 
     # The dynamic configs of single groups, by group id.
     groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

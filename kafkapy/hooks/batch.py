@@ -19,7 +19,7 @@ from typing import Final
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.hooks.api import Place, Record, Refuse
 from kafkapy.hooks.checked import LATEST_MS, checked
-from kafkapy.hooks.guarded import Guarded, HookFailed
+from kafkapy.hooks.guarded import Guarded, HookFailed, words_of
 from kafkapy.log.append import RecordsRefused
 from kafkapy.protocol.batch import BatchHeader, crc_is_valid, pack_batch, payload, read_header
 from kafkapy.protocol.compression import Codec, compress_in_steps
@@ -27,6 +27,10 @@ from kafkapy.protocol.records import encode_record, walk
 
 # Walking a record and calling a hook that does nothing.
 _RECORD_COST_US: Final = 2
+# Of as many refused records as this the sentence is told; of all others that they are.
+_MOST_SENTENCES: Final = 100
+# Walking a header.
+_HEADER_COST_US: Final = 1
 _ENCODE_COST_US: Final = 3
 _GIVE_WAY_US: Final = 250
 _BYTES_A_US: Final = 200
@@ -73,12 +77,12 @@ def _called(
                 is_changed = True
             new.append(given)
         except Refuse as refusal:
-            refused.append((index, str(refusal)))
+            refused.append((index, words_of(refusal) if len(refused) < _MOST_SENTENCES else ""))
         except HookFailed as failed:
             raise _refused(
                 ErrorCode.POLICY_VIOLATION, str(failed), ((index, str(failed)),)
             ) from None
-        cost += _RECORD_COST_US + hook.spent_us - spent
+        cost += _RECORD_COST_US + _HEADER_COST_US * len(record.headers) + hook.spent_us - spent
         spent = hook.spent_us
         if cost >= _GIVE_WAY_US:
             yield cost

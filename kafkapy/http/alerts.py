@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 from kafkapy.http.alerting.facts import gathered
 from kafkapy.http.alerting.judge import FIRING, Alert, Judge
 from kafkapy.http.alerting.rules import prometheus_rules
-from kafkapy.http.alerting.webhook import Webhook, moment
+from kafkapy.http.alerting.webhook import Webhook, address_of, moment
 from kafkapy.http.api import shapes
 from kafkapy.http.api.declaring import Api, Told, declared
 from kafkapy.http.problems import Problem
@@ -61,7 +61,10 @@ async def run(site: "Site") -> None:
     node = site.link.node
     webhook = None
     if site.alerting.webhook is not None:
-        webhook = Webhook(site.alerting.webhook, node.node_id, node.cluster_id, site.journal)
+        address = address_of(site.config.http_listeners)
+        webhook = Webhook(
+            site.alerting.webhook, node.node_id, node.cluster_id, site.journal, address
+        )
     while True:
         if site.link.is_serving:
             await look(site, site.judge, webhook)

@@ -5,8 +5,8 @@ import socket
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from kafkapy.http.entry import Entry
-from kafkapy.http.login import Logins
+from kafkapy.http.entrance.entry import Entry
+from kafkapy.http.entrance.login import Logins
 from kafkapy.http.problems import handlers
 from kafkapy.http.rooms import all_routes
 from kafkapy.http.site import Site

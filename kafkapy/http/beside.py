@@ -7,12 +7,11 @@
     stop   ------------------------------> accept no more, answer who waits, end
     <------------------------------ then
 
-Why a thread is said in docs/decisions/0008. It holds the interpreter for so long at a time as
-`sys.setswitchinterval` says, which is why that is made shorter here.
+Why a thread is said in docs/decisions/0008, and how the two share the interpreter in
+serving/interpreter.py.
 """
 
 import socket
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,21 +23,22 @@ from urllib.parse import urlsplit
 import trio
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.telemetry.telemetry import Telemetry
 from kafkapy.core.addresses import shown
 from kafkapy.core.seams import Callback, Journal
 from kafkapy.http.alerting.rules import load
+from kafkapy.http.entrance.security import check_secured, http_tls
 from kafkapy.http.posting import SCHEMES
-from kafkapy.http.security import check_secured, http_tls
-from kafkapy.server.binding import CannotListen
-from kafkapy.server.listener import listen
+from kafkapy.http.serving.interpreter import let_others_go_first, prefer_this_thread
 from kafkapy.server.run import Shell
+from kafkapy.server.sockets.binding import CannotListen
+from kafkapy.server.sockets.listener import listen
 
 if TYPE_CHECKING:
     from kafkapy.http.kafka.link import NodeLink
     from kafkapy.http.rooms import Run
-    from kafkapy.http.server import HttpServer
+    from kafkapy.http.serving.server import HttpServer
     from kafkapy.http.site import Site
 
 _LISTENERS: Final = "http.listeners"
@@ -48,8 +48,6 @@ _BACKLOG: Final = 128
 _GRACE_SECONDS: Final = 2.0
 # and a room that has failed is started again after so long.
 _AGAIN_SECONDS: Final = 5.0
-# How long this thread may keep the node's from going on.
-SWITCH_SECONDS: Final = 0.0002
 
 
 class HttpAddress(NamedTuple):
@@ -112,7 +110,7 @@ class Http:
         shell.node.telemetry = Telemetry(self._config.telemetry_max_bytes)
         self._run_soon = shell.reactor.run_soon
         self._link = NodeLink(shell.node, shell.reactor.run_soon, shell.turn)
-        sys.setswitchinterval(SWITCH_SECONDS)
+        prefer_this_thread()
         self._thread = threading.Thread(target=self._run, name="kafkapy-http", daemon=True)
         self._thread.start()
 
@@ -159,6 +157,7 @@ class Http:
     # --- on HTTP's thread ---
 
     def _run(self) -> None:
+        let_others_go_first()
         try:
             trio.run(self._main)
         except BaseException:
@@ -172,7 +171,7 @@ class Http:
     async def _main(self) -> None:
         from kafkapy.http.app import make_app
         from kafkapy.http.rooms import all_runs
-        from kafkapy.http.server import HttpServer
+        from kafkapy.http.serving.server import HttpServer
         from kafkapy.http.site import Site
 
         assert self._link is not None, "it was started"
@@ -180,7 +179,7 @@ class Http:
         self.site = site = Site(
             self._config, self._journal, self._link, self._shell, self._alerting
         )
-        self._server = HttpServer(make_app(site), self._config, self._journal)
+        self._server = HttpServer(make_app(site), self._config, self._journal, self._link)
         with self._lock:
             self._token = trio.lowlevel.current_trio_token()
             if self._is_stopping:

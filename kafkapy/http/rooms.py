@@ -17,7 +17,7 @@ from kafkapy.http.site import Site
 
 ROOMS: Final = (
     "kafkapy.http.health",
-    "kafkapy.http.lag",
+    "kafkapy.http.watching.lag",
     "kafkapy.http.metrics",
     "kafkapy.http.alerts",
     "kafkapy.http.scaling",

@@ -12,6 +12,8 @@ A partition of which the group has committed nothing is not behind, as far as an
 consumers may begin at the end. `?reset=earliest` says that they begin at the start, and counts it.
 """
 
+from collections.abc import Collection
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
@@ -25,6 +27,8 @@ from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.site import Site
+from kafkapy.http.watching.lag import Lag
+from kafkapy.kraft.acls import Operation, ResourceType
 
 _TOPIC = Parameter("topic", "Count this topic alone")
 _RESET = Word(
@@ -59,6 +63,8 @@ def routes(site: Site) -> list[BaseRoute]:
     async def scaling(request: Request) -> Response:
         kafka = site.kafka(request)
         group, topic = request.path_params["group"], _TOPIC.said(request)
+        if topic is not None:
+            await kafka.require(Operation.DESCRIBE, ResourceType.TOPIC, topic)
         committed = {
             where: offset
             for where, offset in (await groups.committed(kafka, group)).items()
@@ -70,7 +76,7 @@ def routes(site: Site) -> list[BaseRoute]:
         if not committed:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, group, "it has committed nothing (yet)")
         lags = await _lags(kafka, committed)
-        looked = [one for one in site.lag.of_group(group) if topic in (None, one.topic)]
+        looked = await _looked(kafka, site, group, topic)
         seconds = [one.seconds for one in looked if one.seconds is not None]
         told = {
             "group": group,
@@ -86,12 +92,27 @@ def routes(site: Site) -> list[BaseRoute]:
     return [Api("/api/v1/scaling/groups/{group}", GET=scaling)]
 
 
+async def _looked(kafka: Kafka, site: Site, group: str, topic: str | None) -> list[Lag]:
+    """Of topics that the principal may see, as what was committed is."""
+    found = [one for one in site.lag.of_group(group) if topic in (None, one.topic)]
+    names = sorted({one.topic for one in found})
+    visible = await kafka.allowed(Operation.DESCRIBE, ResourceType.TOPIC, names)
+    return [one for one in found if one.topic in visible]
+
+
+def _partitions(kafka: Kafka, topic: str) -> Collection[int]:
+    """A view has those of its source; of a topic that was deleted there are none."""
+    try:
+        return kafka.topic(topic).partitions
+    except KafkaError:
+        return ()
+
+
 async def _starts(kafka: Kafka, topics: set[str]) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
     for topic in sorted(topics):
-        known = kafka.image.topics_by_name.get(topic)
-        if known is not None and known.partitions:
-            wanted = dict.fromkeys(known.partitions, records.START)
+        wanted = dict.fromkeys(_partitions(kafka, topic), records.START)
+        if wanted:
             for partition, start in (await records.list_offsets(kafka, topic, wanted)).items():
                 found[TopicPartition(topic, partition)] = start
     return found
@@ -101,11 +122,11 @@ async def _lags(kafka: Kafka, committed: dict[TopicPartition, int]) -> dict[Topi
     """As of now. Of partitions that were deleted nothing is left to read."""
     lags: dict[TopicPartition, int] = {}
     for topic in sorted({where.topic for where in committed}):
-        known = kafka.image.topics_by_name.get(topic)
+        known = _partitions(kafka, topic)
         wanted = {
             where.partition: records.END
             for where in committed
-            if where.topic == topic and known is not None and where.partition in known.partitions
+            if where.topic == topic and where.partition in known
         }
         if wanted:
             for partition, end in (await records.list_offsets(kafka, topic, wanted)).items():

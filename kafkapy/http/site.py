@@ -4,20 +4,23 @@ from collections import Counter
 from typing import Final
 
 from starlette.requests import HTTPConnection
+from starlette.types import Scope
 
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.requests.request import ANONYMOUS
+from kafkapy.broker.security.authorizer.hosts import canonical_host
 from kafkapy.core.seams import Journal
 from kafkapy.http.alerting.judge import Judge
 from kafkapy.http.alerting.rules import Alerting, default_rules
-from kafkapy.http.history import History
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.link import NodeLink
-from kafkapy.http.lag import LagWatch
-from kafkapy.http.probe import Probe
+from kafkapy.http.serving.streams import Streams
+from kafkapy.http.watching.history import History
+from kafkapy.http.watching.lag import LagWatch
+from kafkapy.http.watching.probe import Probe
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 from kafkapy.server.run import Shell
 
-ANONYMOUS: Final = "User:ANONYMOUS"
 PRINCIPAL: Final = "kafkapy.principal"  # in a request's scope
 
 
@@ -40,6 +43,7 @@ class Site:
         self.history = History()
         self.probe = Probe()
         self.alerting = alerting or Alerting(default_rules())
+        self.streams = Streams(config.http_max_streams, config.http_max_connections)
         self.judge = Judge(self.alerting.rules)
         # (method, status) of what was answered over HTTP.
         self.answered: Counter[tuple[str, int]] = Counter()
@@ -64,4 +68,10 @@ def principal_of(request: HTTPConnection) -> str:
 
 
 def host_of(request: HTTPConnection) -> str:
-    return "127.0.0.1" if request.client is None else request.client.host
+    return peer_of(request.scope) or "127.0.0.1"
+
+
+def peer_of(scope: Scope) -> str:
+    """The address of who asks, as ACLs and quotas have it; empty where there is none."""
+    client = scope.get("client")
+    return canonical_host(str(client[0])) if client else ""

@@ -15,14 +15,13 @@ controller; `on_resign` ends it. formats/quorum 5, formats/metadata 2.
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.jobs import Job
-from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng, Timer
-from kafkapy.core.time import NEVER
-from kafkapy.kraft.image.difference import difference
+from kafkapy.core.seams import Clock, Disk, Flushed, Journal, Rng
 from kafkapy.kraft.image.image import METADATA_VERSION, MetadataImage
-from kafkapy.kraft.log.copying import Copying
+from kafkapy.kraft.log.copying import Copied, Copying
 from kafkapy.kraft.log.loading import Loading
 from kafkapy.kraft.log.metadata_log import MetadataLog
 from kafkapy.kraft.log.replay import Appended, Replay
@@ -46,6 +45,7 @@ from kafkapy.kraft.quorum.leader import Leader
 from kafkapy.kraft.quorum.messages import HungUp, NobodyThere, Request, Response
 from kafkapy.kraft.quorum.quorum import Quorum
 from kafkapy.kraft.quorum.state_file import QUORUM_STATE, read_quorum_state, render_quorum_state
+from kafkapy.kraft.quorum.ticking import Ticking
 from kafkapy.kraft.quorum.voter_changes import Probe, VoterChanges, VoterChangeSettings
 from kafkapy.kraft.quorum.voter_history import VoterHistory
 from kafkapy.kraft.quorum.voters import Voter
@@ -66,7 +66,7 @@ class MetadataQuorum(QuorumFacts):
 
     `transport(to, request, then)` calls another voter (None: any bootstrap server); a
     quorum of one needs none. `probe` asks a voter to be for its versions. `on_failed`
-    hears of a disk that failed: the node must stop.
+    hears of a disk that failed: the node must stop; DiskFailed if it cannot even be opened.
     """
 
     def __init__(
@@ -93,14 +93,15 @@ class MetadataQuorum(QuorumFacts):
         self._clock = clock
         self._metadata_path = metadata_path
         self._quorum_state_path = f"{metadata_path}/{METADATA_DIRECTORY}/{QUORUM_STATE}"
+        self._stored = read_quorum_state(disk, self._quorum_state_path)
         self._transport = transport
         self._journal = journal
         self._history = VoterHistory(settings.configured_voters)
-        self._replay = Replay(self.log, clock, self._applied)
+        self._replay = Replay(self.log, clock, self._applied, self._disk_failed)
         self._snapshotting = Snapshotting(
             self.log.snapshots, clock, settings.snapshots, self._snapshot_finished
         )
-        self._copying = Copying(self.log.snapshots)
+        self._copying = Copying(self.log.snapshots, clock, self._snapshot_copied)
         self._quorum = Quorum(
             local=settings.local,
             endpoints=settings.endpoints,
@@ -109,7 +110,10 @@ class MetadataQuorum(QuorumFacts):
             rng=rng,
             settings=settings.quorum,
         )
-        self.answering = Answering(self._quorum, self.log, clock, self._carry_out)
+        self._ticking = Ticking(self._quorum, clock, self._carry_out)
+        self.answering = Answering(
+            self._quorum, self.log, clock, self._carry_out, self._disk_failed
+        )
         self.voter_changes = VoterChanges(
             self._quorum,
             Voter(settings.local, settings.endpoints),
@@ -122,6 +126,7 @@ class MetadataQuorum(QuorumFacts):
             append=self._append_change,
             carry_out=self._carry_out,
             probe=probe,
+            is_on=lambda: self.answering.is_on,
         )
         # Hears of nodes whose process is not there, whenever one of them was to be told something.
         self.on_nobody_there: Callable[[int], None] = lambda node_id: None
@@ -135,8 +140,6 @@ class MetadataQuorum(QuorumFacts):
         self._is_carrying_out = False
         self._metadata_version = 0
         self._loading: Job | None = None
-        self._timer: Timer | None = None
-        self._timer_at = NEVER
         self._loaded: Callable[[], None] | None = None
 
     # -- beginning and end -------------------------------------------------------------
@@ -157,13 +160,12 @@ class MetadataQuorum(QuorumFacts):
                 self._disk_failed(failure)
             elif not self._is_closed:
                 now = self._clock.now()
-                stored = read_quorum_state(self._disk, self._quorum_state_path)
                 history = self._history
-                self._quorum.begin(stored, history.voters, now, history.kraft_version)
+                self._quorum.begin(self._stored, history.voters, now, history.kraft_version)
                 self.answering.begin()
                 self._carry_out()
 
-        self._loading = Job(self._clock, loading.steps(scanned))
+        self._loading = Job(self._clock, loading.steps(scanned, self._disk_failed))
         self._loading.start()
 
     def close(self, then: Flushed) -> None:
@@ -171,8 +173,6 @@ class MetadataQuorum(QuorumFacts):
         if self._is_closed:
             then(None)
             return
-        if self._loading is not None:
-            self._loading.stop()
         self._quorum.shut_down(self._clock.now())
         self._carry_out()
         self._stop()
@@ -291,10 +291,20 @@ class MetadataQuorum(QuorumFacts):
                         self._do(effect)
         except DiskFailed as failure:
             self._disk_failed(failure)
+        except Exception as bug:
+            # What the machine believes done is not, a vote perhaps: that ends the process, not
+            # only the request that it came of.
+            self._stop()
+            self._clock.call_soon(partial(_raise, bug))
+            raise
         finally:
             self._is_carrying_out = False
+        if self._is_closed:
+            return  # what could not be persisted is known to nobody
+        if not self._quorum.is_copying:
+            self._copying.abandon()
         self._tell_of_leader()
-        self._arm()
+        self._ticking.arm()
 
     def _tell_of_leader(self) -> None:
         leader_id = self._quorum.leader_id
@@ -328,12 +338,12 @@ class MetadataQuorum(QuorumFacts):
                 self._append_fetched(effect)
             case Truncate():
                 self.log.truncate_to(effect.end_offset)
-                self._history.truncate_to(effect.end_offset)
+                self._history.truncate_to(self.log.end_offset)
                 self._voters_changed()
             case FetchSnapshot():
                 self._copying.begin(effect.snapshot)
             case SnapshotPiece():
-                self._copying.piece(effect, self._snapshot_copied)
+                self._copying.piece(effect)
 
     def _send(self, effect: Send) -> None:
         def answered(answer: Response | Exception) -> None:
@@ -385,23 +395,6 @@ class MetadataQuorum(QuorumFacts):
             self._flush()
         self._carry_out()
 
-    def _arm(self) -> None:
-        now = self._clock.now()
-        if self._timer is not None:
-            if self._timer_at <= now:
-                return  # about to tick: what is due now is nothing that will be
-            self._timer.cancel()
-            self._timer = None
-        when = self._quorum.next_tick()
-        if when != NEVER and not self._is_closed:
-            self._timer = self._clock.call_at(when, self._tick)
-            self._timer_at = when
-
-    def _tick(self) -> None:
-        self._timer = None
-        self._quorum.tick(self._clock.now())
-        self._carry_out()
-
     # -- the image ---------------------------------------------------------------------
 
     def _applied(self, next_offset: int, size: int) -> None:
@@ -450,30 +443,36 @@ class MetadataQuorum(QuorumFacts):
         self._history.forget_before(self.log.start_offset)
         self._snapshot_if_due()
 
-    def _snapshot_copied(self, failure: DiskFailed | None) -> None:
-        """The leader's snapshot takes the place of our log and image."""
-        if failure is not None:
-            self._disk_failed(failure)
+    def _snapshot_copied(self, copied: Copied | Corrupt | DiskFailed) -> None:
+        """If it is still ahead of what is here, it takes the place of that."""
+        if isinstance(copied, DiskFailed):
+            self._disk_failed(copied)
             return
-        self._snapshotting.abandon()
+        if isinstance(copied, Corrupt) and self._journal is not None:
+            self._journal.error("metadata snapshot corrupt", problem=str(copied))
         try:
-            self.log.truncate_to_latest_snapshot()
+            is_installed = isinstance(copied, Copied) and self._install(copied)
         except DiskFailed as failed:
             self._disk_failed(failed)
             return
+        self._quorum.install_ended(self._clock.now(), is_installed=is_installed)
+        self._carry_out()
+
+    def _install(self, copied: Copied) -> bool:
+        """Log, voters and image in one step. A crash in it is made good by the next start, which
+        finds the log that ends before the snapshot."""
+        contents = copied.contents
+        if not self.log.is_before(contents.snapshot):
+            copied.file.abandon()
+            return False
+        self._snapshotting.abandon()
+        copied.file.take_its_name()
+        self.log.begin_behind(contents.snapshot)
         self._history = VoterHistory(self.settings.configured_voters)
-        loading = Loading(self.log, self._history, self._journal)
-
-        def loaded() -> None:
-            delta = difference(self.image, loading.image)
-            self._replay.start_at(loading.image, loading.next_offset, delta)
-            now = self._clock.now()
-            self._voters_changed()
-            self._quorum.log_flushed(self.log.end_offset, now)
-            self._carry_out()
-
-        self._loading = Job(self._clock, loading.steps(loaded))
-        self._loading.start()
+        contents.tell(self._history)
+        self._replay.start_at(contents.image, contents.snapshot.end_offset, contents.delta)
+        self._voters_changed()
+        return True
 
     # -- failing -----------------------------------------------------------------------
 
@@ -487,14 +486,15 @@ class MetadataQuorum(QuorumFacts):
 
     def _stop(self) -> None:
         self._is_closed = True
+        if self._loading is not None:
+            self._loading.stop()
         self._replay.stop()
         self._snapshotting.abandon()
         self._copying.abandon()
         self.answering.end()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._ticking.stop()
         self._stop_leading()
 
 
-def _raise(failure: DiskFailed) -> None:
+def _raise(failure: Exception) -> None:
     raise failure

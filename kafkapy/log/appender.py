@@ -27,6 +27,7 @@ from kafkapy.log.offsets import Offsets
 from kafkapy.log.plain_batch import stamp_if_plain
 from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.log.producers.producer_state import BatchMetadata, ProducerStates
+from kafkapy.log.recovery import MAX_RELATIVE_OFFSET
 from kafkapy.log.segments.rolling import NO_ROOM, room_in, should_roll
 from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.transaction_index import AbortedTransaction
@@ -149,8 +150,17 @@ class Appender:
         first_offset = offsets.log_end
         accepted = accept_from_leader(records, first_offset, topic_partition)
         if accepted is not None:
-            first_offset = accepted.headers[0].base_offset
-            self._commit(accepted.parts, accepted.headers, accepted.size, now)
+            headers = accepted.headers
+            first_offset = headers[0].base_offset
+            if headers[-1].last_offset - first_offset <= MAX_RELATIVE_OFFSET:
+                self._commit(accepted.parts, headers, accepted.size, now)
+            else:  # what the cleaner left of so many that no segment holds both ends
+                position = 0
+                for header in headers:
+                    end = position + header.size
+                    batch = accepted.parts[0][position:end]
+                    self._commit((batch,), (header,), header.size, now)
+                    position = end
         fields = (first_offset, offsets.log_end - 1, NO_TIMESTAMP, offsets.log_start, False)
         info: AppendInfo = _new_tuple(AppendInfo, fields)
         return info
@@ -228,7 +238,13 @@ class Appender:
     def _segment_for(self, headers: Sequence[BatchHeader], size: int, now: Instant) -> Segment:
         segment, config = self._segments.active, self._config
         if should_roll(segment, config, headers, size, now):
-            return self._flushing.roll(headers[0].base_offset, now)
+            # A follower's next batch may begin later, where its leader's cleaner left a gap.
+            # That is inside of the new segment then: a hole between two says to a start after
+            # a crash that the end of the first was lost.
+            base_offset = self._offsets.log_end
+            if headers[-1].last_offset - base_offset > MAX_RELATIVE_OFFSET:
+                base_offset = headers[0].base_offset
+            return self._flushing.roll(base_offset, now)
         self._room = room_in(segment, config)
         return segment
 

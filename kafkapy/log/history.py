@@ -60,8 +60,8 @@ class History:
     def producers(self) -> ProducerStates:
         if self._producers is None:
             producers = ProducerStates(self._topic_partition, expiry_ms=self._expiry_ms)
-            self._producers = producers
             self._load(producers)
+            self._producers = producers  # not half of them, if the disk fails
             return producers
         return self._producers
 
@@ -85,7 +85,9 @@ class History:
     def reload_producers(self) -> None:
         """What the log says of them where it ends now."""
         self.snapshots.remove_above(self._offsets.log_end)
-        self._load(self.producers)
+        producers, self._producers = self.producers, None
+        self._load(producers)
+        self._producers = producers
 
     def expire_producers(self, now: Instant) -> int:
         return 0 if self._producers is None else self._producers.expire(now)

@@ -1,9 +1,9 @@
 """The batch that nearly every client sends nearly always, judged in one go.
 
-Exactly one whole batch, no control records, a codec that stays, times within the limits, a
-right CRC: there is nothing to refuse and nothing to change but the offset and the epoch in
-front. Whatever else it is, `validation` says: nothing is refused here, and what is plain
-`validation` would take with the same bytes, for four times the price
+Exactly one whole batch, no control records, a codec that stays, times in order and within the
+limits, a right CRC: there is nothing to refuse and nothing to change but the offset and the
+epoch in front. Whatever else it is, `validation` says: nothing is refused here, and what is
+plain `validation` would take with the same bytes, for four times the price
 (tests/log/test_plain_batch.py).
 
 Only for topics with `LogConfig.asks_nothing_of_records`.
@@ -25,6 +25,7 @@ from kafkapy.protocol.batch import (
 from kafkapy.protocol.compression import FIRST_BYTES
 from kafkapy.protocol.records import SMALLEST_RECORD
 
+_NO_TIMESTAMP: Final = -1
 _new_tuple: Final = tuple.__new__
 
 
@@ -56,7 +57,9 @@ def stamp_if_plain(
         or magic != MAGIC
         or count <= 0
         or last != count - 1
+        or oldest > newest
         or newest > max_timestamp
+        or oldest < _NO_TIMESTAMP
         or (sequence < 0 and producer >= 0)
     ):
         return None

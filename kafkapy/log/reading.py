@@ -10,10 +10,11 @@ header or two to read.
 
 from typing import Final, NamedTuple
 
+from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import FileSlice
 from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.segments import Segments
-from kafkapy.protocol.batch import records
+from kafkapy.protocol.batch import BatchHeader, records
 
 _REMEMBERED: Final = 32
 
@@ -146,10 +147,20 @@ def _scan(
 ) -> FoundTimestamp | None:
     for at, header in segment.headers(position):
         if header.max_timestamp >= timestamp and header.last_offset >= log_start_offset:
-            for record in records(segment.file.read(at, header.size)):
-                if record.timestamp >= timestamp and record.offset >= log_start_offset:
-                    return FoundTimestamp(record.offset, record.timestamp, header.leader_epoch)
+            try:
+                for record in records(segment.file.read(at, header.size)):
+                    if record.timestamp >= timestamp and record.offset >= log_start_offset:
+                        return FoundTimestamp(record.offset, record.timestamp, header.leader_epoch)
+            except Corrupt:
+                return _by_header(header, log_start_offset)
     return None
+
+
+def _by_header(header: BatchHeader, log_start_offset: int) -> FoundTimestamp:
+    """A client made this batch, and its records cannot be read: who looks for them finds the
+    batch, and sees for itself."""
+    offset = max(header.base_offset, log_start_offset)
+    return FoundTimestamp(offset, header.max_timestamp, header.leader_epoch)
 
 
 def find_max_timestamp(segments: Segments) -> FoundTimestamp | None:
@@ -160,7 +171,10 @@ def find_max_timestamp(segments: Segments) -> FoundTimestamp | None:
         return None
     for at, header in newest.headers(newest.offsets.lookup(offset)):
         if header.max_timestamp == timestamp:
-            for record in records(newest.file.read(at, header.size)):
-                if record.timestamp == timestamp:
-                    return FoundTimestamp(record.offset, timestamp, header.leader_epoch)
+            try:
+                for record in records(newest.file.read(at, header.size)):
+                    if record.timestamp == timestamp:
+                        return FoundTimestamp(record.offset, timestamp, header.leader_epoch)
+            except Corrupt:
+                return _by_header(header, 0)
     return None

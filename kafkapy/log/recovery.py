@@ -8,6 +8,12 @@
                                 one, and what came behind it is removed
 
 After a crash the log is some prefix of what was appended, and at least what was flushed.
+
+Segments follow each other without a hole, so one between two of them is the lost end of the
+first; unless a cleaner was here. Ours cleans below the recovery point, but a follower copies
+what its leader's has left, and a follower of Kafka's names a segment by its first batch, so that
+a gap may fall between two. The topic may have changed its policy since; the batches tell: a gap
+among those of one segment, or a record missing in one, is no crash's doing.
 """
 
 from collections.abc import Iterator
@@ -318,10 +324,9 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
     checked_bytes = truncated_bytes = 0
     hole_at = None
     for count, segment in enumerate(unchecked):
-        # Where anything was ever compacted a gap may be the cleaner's. Ours are below the
-        # recovery point; the topic may have changed its policy since.
         is_hole = segment.base_offset > max(expected, opening.recovery_point)
-        if segment.base_offset < expected or (is_hole and not opening.config.is_compacted):
+        is_lost_end = is_hole and hole_at is None and not _was_compacted(opening, unchecked)
+        if segment.base_offset < expected or is_lost_end:
             # The end of the segment before was lost (between two batches), or is back after
             # a truncation that did not last.
             _remove(segments, unchecked[count:])
@@ -355,6 +360,21 @@ def _recover(opening: Opening, loaded: Loaded) -> None:
 def _unchecked(opening: Opening, segments: Segments) -> list[Segment]:
     """What may be torn, and is indexed as it is checked."""
     return segments.starting_at(opening.recovery_point)
+
+
+def _was_compacted(opening: Opening, segments: list[Segment]) -> bool:
+    """Whether a gap between segments may be a cleaner's. Asked only once there is one, so that
+    these segments are read twice then and never else."""
+    if opening.config.is_compacted:
+        return True
+    for segment in segments:
+        expected = segment.base_offset
+        for _, header, _ in _good_batches(segment, expected):
+            is_whole = header.record_count == header.last_offset_delta + 1
+            if header.base_offset > expected or not is_whole:
+                return True
+            expected = header.next_offset
+    return False
 
 
 def _remove(segments: Segments, doomed: list[Segment]) -> None:

@@ -10,7 +10,8 @@ headers (formats/records 5).
 Kafka walks every record of every batch. Here a batch is believed whose CRC is right: its
 producer computed count, offsets and maximum timestamp, and nobody but its own readers suffers
 if it lied. Records are walked only when a setting asks about them: a compacted topic (keys),
-timestamps beyond the limits, another compression.type.
+timestamps beyond the limits, another compression.type; or when the header shows that it lies:
+the first timestamp is no later than the largest one.
 """
 
 from collections.abc import Sequence
@@ -221,6 +222,7 @@ class _Check:
         return (
             header.max_timestamp - self.now > config.message_timestamp_after_max_ms
             or config.message_timestamp_before_max_ms != FOREVER_MS
+            or not NO_TIMESTAMP <= header.base_timestamp <= header.max_timestamp
         )
 
     def _lacks_keys(self, batch: memoryview, header: BatchHeader) -> bool:
@@ -291,7 +293,7 @@ class _Check:
             raise Refused(ErrorCode.INVALID_RECORD, str(error)) from error
         if self.origin is Origin.CLIENT:
             check_records(header, records, self.config, self.now)
-        max_timestamp = max((record.timestamp for record in records), default=NO_TIMESTAMP)
+        max_timestamp = max([NO_TIMESTAMP, *[record.timestamp for record in records]])
         if target is not header.codec:
             return self._rewrite(header, records, base_offset, target, max_timestamp)
         if header.codec is not Codec.NONE:

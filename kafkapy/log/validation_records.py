@@ -7,7 +7,7 @@ INVALID_TIMESTAMP if any of them has a timestamp out of range, else INVALID_RECO
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.log.append import NO_TIMESTAMP, RecordsRefused
 from kafkapy.log.config import LogConfig, RecordCheck
@@ -38,9 +38,14 @@ def check_records(
 
 
 def check_each(records: Iterable[Record], check: RecordCheck) -> None:
-    """RecordsRefused if somebody finds something wrong with a record."""
+    """RecordsRefused if somebody finds something wrong with a record; Refused if the records
+    are not what their batch's header says."""
     found = ((index, check(record)) for index, record in enumerate(records))
-    _refuse([(index, why) for index, why in found if why is not None])
+    try:
+        errors = [(index, why) for index, why in found if why is not None]
+    except Corrupt as error:
+        raise Refused(ErrorCode.INVALID_RECORD, str(error)) from error
+    _refuse(errors)
 
 
 def _refuse(errors: list[tuple[int, str]]) -> None:

@@ -23,7 +23,16 @@ from crc32c import crc32c
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Bytes
 from kafkapy.protocol.compression import Codec, compress, decompress
-from kafkapy.protocol.records import Headers, Key, NewRecord, Record, encode, walk, walk_keys
+from kafkapy.protocol.records import (
+    Headers,
+    Key,
+    NewRecord,
+    Record,
+    behind,
+    encode,
+    walk,
+    walk_keys,
+)
 
 __all__ = [
     "ATTRIBUTES_AT",
@@ -58,6 +67,7 @@ __all__ = [
     "payload",
     "read_header",
     "records",
+    "records_from",
     "stamp",
     "stamp_of",
     "stamped",
@@ -256,6 +266,23 @@ def records(batch: Bytes) -> Iterator[Record]:
     return walk(
         payload(batch, header),
         header.record_count,
+        header.base_offset,
+        header.base_timestamp,
+        header.max_timestamp if header.is_log_append_time else None,
+    )
+
+
+def records_from(payload: bytes, header: BatchHeader, offset: int) -> Iterator[Record]:
+    """The records of one whole batch that is unpacked. Where none is missing (nothing was compacted
+    away), those before `offset` are passed over without a look into them."""
+    count = header.record_count
+    before = offset - header.base_offset
+    if 0 < before < count == header.last_offset_delta + 1:
+        at = behind(payload, before)
+        payload, count = payload[at:], count - before
+    return walk(
+        payload,
+        count,
         header.base_offset,
         header.base_timestamp,
         header.max_timestamp if header.is_log_append_time else None,

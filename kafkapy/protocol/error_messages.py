@@ -161,8 +161,16 @@ ERROR_MESSAGES: Final[Mapping[ErrorCode, str]] = MappingProxyType(
 )
 
 
+_COORDINATED_ELSEWHERE: Final = frozenset({_E.NOT_COORDINATOR, _E.COORDINATOR_LOAD_IN_PROGRESS})
+
+
 def message_of(refused: Refused) -> str | None:
     """What to tell the client: the refusal's own words, or its code's."""
     if refused.message is not None:
         return refused.message
     return ERROR_MESSAGES[refused.code] or None
+
+
+def message_of_heartbeat(refused: Refused) -> str | None:
+    """The same, but that another node coordinates, or this one soon will, is told by code alone."""
+    return None if refused.code in _COORDINATED_ELSEWHERE else message_of(refused)

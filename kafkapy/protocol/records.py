@@ -69,12 +69,16 @@ def read_varint(data: bytes, position: int, most_bytes: int = 5) -> tuple[int, i
 
 
 def write_varint(value: int) -> bytes:
-    """Zig-zag varint of a signed number of up to 64 bits."""
+    """Zig-zag varint of a signed number of 64 bits; of a larger one, its last 64."""
+    signed = value
     value = (value << 1) ^ (value >> 63)
     if value < 0x80:
         return _BYTE[value]
     if value < 0x4000:
         return bytes((value & 0x7F | 0x80, value >> 7))
+    if value > _ALL_BITS:
+        signed = in_64_bits(signed)
+        value = (signed << 1) ^ (signed >> 63)
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -83,6 +87,15 @@ def write_varint(value: int) -> bytes:
     return bytes(out)
 
 
+def in_64_bits(value: int) -> int:
+    """As Java counts: what is more than 64 bits hold comes round again from below."""
+    return (value + _SIGN_BIT & _ALL_BITS) - _SIGN_BIT
+
+
+_SIGN_BIT: Final = 1 << 63
+_ALL_BITS: Final = (1 << 64) - 1
+# Two numbers below it have a sum of 64 bits.
+_FAR: Final = 1 << 62
 _BYTE: Final = tuple(bytes((value,)) for value in range(128))
 
 
@@ -95,8 +108,13 @@ def walk(
 ) -> Iterator[Record]:
     """The `count` records of an unpacked payload; Corrupt if they do not fill it exactly.
 
-    `append_time` overrides every timestamp (LogAppendTime).
+    `append_time` overrides every timestamp (LogAppendTime). Others are of 64 bits, whatever
+    base and deltas say: what is written of one fits where it is to go.
     """
+    if append_time is None and not -_FAR < base_timestamp < _FAR:
+        for record in walk(payload, count, base_offset, 0):
+            yield record._replace(timestamp=in_64_bits(base_timestamp + record.timestamp))
+        return
     data, size, position = payload, len(payload), 0
     small, new = _SMALL, _NEW
     if count < 0 or count * SMALLEST_RECORD > size:
@@ -129,6 +147,8 @@ def walk(
                 position += 2
             else:
                 delta, position = read_varint(data, position, 10)
+                if not -_FAR < delta < _FAR:
+                    delta = in_64_bits(base_timestamp + delta) - base_timestamp
             timestamp = base_timestamp + delta if append_time is None else append_time
 
             delta = data[position]
@@ -189,21 +209,35 @@ def walk(
         raise Corrupt(f"{size - position} bytes after the last record")
 
 
+def behind(payload: bytes, count: int) -> int:
+    """Where the first `count` records end: a look at their lengths, nothing else."""
+    position = 0
+    for _ in range(count):
+        position = _next(payload, position)
+    return position
+
+
 def starts(payload: bytes, count: int) -> "array[int]":
-    """Where each record of an unpacked payload begins: a look at its length, nothing else."""
+    """Where each record of an unpacked payload begins: the same look."""
     size, position = len(payload), 0
     found = array("I")
     if count < 0 or count * SMALLEST_RECORD > size:
         raise Corrupt(f"{count} records in {size} bytes")
     for _ in range(count):
         found.append(position)
-        length, position = read_varint(payload, position)
-        position += length
-        if length < 0 or position > size:
-            raise Corrupt(f"a record of {length} bytes before {position} of {size}")
+        position = _next(payload, position)
     if position != size:
         raise Corrupt(f"{size - position} bytes behind {count} records")
     return found
+
+
+def _next(payload: bytes, position: int) -> int:
+    """Where the record behind the one that begins here begins."""
+    length, begin = read_varint(payload, position)
+    end = begin + length
+    if length < 0 or end > len(payload):
+        raise Corrupt(f"a record of {length} bytes before {end} of {len(payload)}")
+    return end
 
 
 def walk_keys(payload: bytes, count: int, base_offset: int) -> Iterator[Key]:
@@ -311,17 +345,26 @@ def _headers(data: bytes, position: int, end: int) -> tuple[Headers, int]:
     count, position = read_varint(data, position)
     if not 0 <= count * 2 <= end - position:
         raise Corrupt(f"{count} headers in {end - position} bytes")
+    small = _SMALL
     headers: list[tuple[str, bytes | None]] = []
     for _ in range(count):
-        length, position = read_varint(data, position)
+        length = data[position]
+        if length < 0x80:
+            length = small[length]
+            position += 1
+        else:
+            length, position = read_varint(data, position)
         if not 0 <= length <= end - position:
             raise Corrupt(f"a header key of {length} bytes with {end - position} left")
-        try:
-            key = data[position : position + length].decode()
-        except UnicodeDecodeError as error:
-            raise Corrupt(f"a header key is not UTF-8: {error}") from error
+        # What is no UTF-8 reads as Java reads it: Kafka takes such records.
+        key = data[position : position + length].decode("utf-8", "replace")
         position += length
-        length, position = read_varint(data, position)
+        length = data[position]
+        if length < 0x80:
+            length = small[length]
+            position += 1
+        else:
+            length, position = read_varint(data, position)
         if length > end - position:
             raise Corrupt(f"a header value of {length} bytes with {end - position} left")
         if length >= 0:

@@ -7,6 +7,7 @@ first that is not may be deleted.
 Headers of kafkapy's retry topics, share groups (KIP-1191), Kafka Connect and Spring are understood.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -16,6 +17,8 @@ from kafkapy.protocol.records import Headers, NewRecord, Record
 
 OVER: Final = "kafkapy.letters.over"
 UNKNOWN: Final = "unknown"
+# Of an offset at most; Python takes no number of thousands.
+_DIGITS: Final = 19
 # What DeleteRecords may answer: the topic is to keep everything, or this user may only write. What
 # was said is enough then.
 NOT_FORGOTTEN: Final = (ErrorCode.POLICY_VIOLATION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -120,28 +123,38 @@ def are_over(offsets: Iterable[int], now: int) -> NewRecord:
 
 
 class Over:
-    """What of one partition is over, by what its words say."""
+    """What of one partition is over, by what its words say: spans, in order, that do not touch."""
 
     def __init__(self) -> None:
-        self._offsets: set[int] = set()
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
 
     def hear(self, record: Record) -> None:
         """A word says what is over, and is over itself."""
         for name, value in record.headers:
             if name == OVER:
-                self._offsets.add(record.offset)
+                self._add(record.offset, record.offset)
                 for first, last in _read(value):
                     # Before the word: so a strange one is no more than its offset.
-                    self._offsets.update(range(first, min(last, record.offset) + 1))
+                    self._add(first, min(last, record.offset))
 
     def __contains__(self, offset: int) -> bool:
-        return offset in self._offsets
+        at = bisect_right(self._firsts, offset) - 1
+        return at >= 0 and offset <= self._lasts[at]
+
+    def _add(self, first: int, last: int) -> None:
+        if first > last:
+            return
+        at, end = bisect_left(self._lasts, first - 1), bisect_right(self._firsts, last + 1)
+        if at < end:
+            first, last = min(first, self._firsts[at]), max(last, self._lasts[end - 1])
+        self._firsts[at:end], self._lasts[at:end] = [first], [last]
 
 
 def _read(value: bytes | None) -> Iterator[tuple[int, int]]:
     for span in (value or b"").split(b","):
         first, _, last = span.partition(b"-")
-        if first.isdigit() and (not last or last.isdigit()):
+        if len(span) <= 2 * _DIGITS and first.isdigit() and (not last or last.isdigit()):
             yield int(first), int(last or first)
 
 
@@ -163,6 +176,6 @@ def _number(value: bytes | None) -> int:
     """As text, or (Spring's) as four or eight bytes."""
     if value is None:
         return -1
-    if value.isdigit():
+    if value.isdigit() and len(value) <= _DIGITS:
         return int(value)
     return int.from_bytes(value, "big", signed=True) if len(value) in (4, 8) else -1

@@ -32,10 +32,18 @@ _DIGITS: Final = 19
 _SPENT: Final = frozenset({DELAY, DELIVER_AT})
 
 
+class Timing(NamedTuple):
+    """What of a rule says whether a record waits, and until when: it stays with the record."""
+
+    delay_ms: int = 0
+    retry_delays_ms: tuple[int, ...] = ()
+    where: str = ""
+
+
 class Rule(NamedTuple):
-    """A topic's settings (broker/config/keys/relays.py). `where`: an expression (expressions/),
-    which records at all; `otherwise`: where the others go, at once. `hook`: the name of who says
-    what leaves of a record (hooks/)."""
+    """A topic's settings (broker/config/table/keys/relays.py). `where`: an expression
+    (expressions/), which records at all; `otherwise`: where the others go, at once. `hook`: the
+    name of who says what leaves of a record (hooks/)."""
 
     target: str
     delay_ms: int = 0
@@ -46,15 +54,25 @@ class Rule(NamedTuple):
     otherwise: str = ""
 
     @property
+    def timing(self) -> Timing:
+        return Timing(self.delay_ms, self.retry_delays_ms, self.where)
+
+    def under(self, timing: Timing) -> "Rule":
+        """For records that were looked at when this was in force."""
+        return self._replace(**timing._asdict())
+
+    @property
     def targets(self) -> tuple[str, ...]:
         return tuple(one for one in (self.target, self.dead_letters, self.otherwise) if one)
 
     @property
     def targets_at_once(self) -> tuple[str, ...]:
         """Those that records reach whatever they say without ever waiting here; a record's own
-        header is spent with the first relay."""
+        header is spent with the first relay. Who came back too often is a dead letter at once, and
+        keeps saying so."""
         waits = self.delay_ms or self.retry_delays_ms
-        return tuple(one for one in ("" if waits else self.target, self.otherwise) if one)
+        at_once = ("" if waits else self.target, self.dead_letters, self.otherwise)
+        return tuple(one for one in at_once if one)
 
 
 class Sent(NamedTuple):
@@ -81,7 +99,7 @@ def why_not(rule: Rule, topic: str) -> str | None:
 
 
 def is_cancel(record: Record) -> bool:
-    return any(name == CANCEL for name, _ in record.headers)
+    return CANCEL in dict(record.headers)
 
 
 def due_ms(rule: Rule, record: Record) -> int:

@@ -6,7 +6,8 @@
     a pass           --> what waits and was forgotten, from the log again (waiting.py)
 
 `progress` says at any time what of that has left, so it is committed with what leaves, and a
-schedule that begins with it goes on from there: nothing else has to be kept.
+schedule that begins with it goes on from there: nothing else has to be kept. Where the rule is
+another one than before, each record keeps the one under which it was looked at first.
 """
 
 from collections.abc import Callable
@@ -15,8 +16,8 @@ from typing import Final
 from kafkapy.core.ids import TopicPartition
 from kafkapy.expressions import compile_expression
 from kafkapy.protocol.records import Record
-from kafkapy.relays.progress import NOTHING, Progress, due_of, entry_of
-from kafkapy.relays.rule import AT_ONCE, Rule, Sent, due_ms, is_cancel, passed_on, sent
+from kafkapy.relays.progress import NOTHING, Progress, due_of, entry_of, offset_of
+from kafkapy.relays.rule import AT_ONCE, Rule, Sent, Timing, due_ms, is_cancel, passed_on, sent
 from kafkapy.relays.waiting import Waiting
 
 NOWHERE: Final = TopicPartition("", 0)
@@ -33,6 +34,18 @@ class _Pass:
         self.lowest: int | None = None
 
 
+class _Then:
+    """The rule, as it is for records of one timing."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self._where = compile_expression(rule.where) if rule.where else None
+
+    def wants(self, record: Record, source: TopicPartition) -> bool:
+        where = self._where
+        return where is None or where.holds(record, source.partition, source.topic)
+
+
 class Schedule:
     def __init__(
         self,
@@ -46,10 +59,15 @@ class Schedule:
         what the rule's hook makes of a record that leaves; what it raises leaves this schedule
         where it must not be used any more."""
         self._change = change
-        self.progress = progress
         self._rule = rule
         self._source = source
-        self._where = compile_expression(rule.where) if rule.where else None
+        self._now = _Then(rule)
+        # By the timings that are kept, where there are others.
+        self._before: dict[Timing, _Then] = {rule.timing: self._now}
+        ruled = progress.under(rule.timing)
+        # Whether new records may be looked at; else others have to leave first.
+        self.may_scan = ruled is not None
+        self.progress = progress if ruled is None else ruled
         self._waiting = Waiting(most)
         # Everything that waits is beyond what is known: a pass comes first.
         self._waiting.horizon = NOTHING
@@ -63,29 +81,39 @@ class Schedule:
 
     def look_at(self, record: Record, wall: int) -> Sent | None:
         """The next one of the log; what it gives leaves with the next commit."""
-        rule = self._rule
+        rule = self._now.rule
         if is_cancel(record):
             if record.key is not None:
-                self._waiting.cancel(record.key)
+                self._waiting.cancel(record.key, record.offset)
             return None
-        if not self._is_wanted(record):
-            return passed_on(rule, record)
+        is_new_to_others = record.offset >= self.progress.others_from
+        if not self._now.wants(record, self._source):
+            return passed_on(rule, record) if is_new_to_others else None
         due = due_ms(rule, record)
         if due == AT_ONCE:
-            return self._sent(record, due)
+            if rule.retry_delays_ms and not is_new_to_others:
+                return None  # a dead letter already
+            return self._sent(rule, record, due)
         entry = entry_of(due, record.offset)
         if entry <= self.progress.frontier:
             # Others that were due later have left before it came.
             if due > wall:  # only where the clock was set back
                 self.progress = self.progress.scan_to(record.offset).begin_section()
             if entry <= self.progress.frontier:
-                return self._sent(record, due)
+                return self._sent(rule, record, due)
         self._waiting.add(entry, record.key)
         return None
 
-    def _is_wanted(self, record: Record) -> bool:
-        where = self._where
-        return where is None or where.holds(record, self._source.partition, self._source.topic)
+    def _then(self, offset: int) -> _Then:
+        """As it was when that one was looked at first."""
+        ruled = self.progress.ruled
+        if len(ruled) == 1 and self.may_scan:
+            return self._now
+        timing = next(one.timing for one in reversed(ruled) if one.begin <= offset)
+        found = self._before.get(timing)
+        if found is None:
+            found = self._before[timing] = _Then(self._rule.under(timing))
+        return found
 
     def looked_to(self, offset: int) -> None:
         self.progress = self.progress.scan_to(offset)
@@ -97,25 +125,25 @@ class Schedule:
         first = self._waiting.first()
         return None if first is None else due_of(first)
 
-    def due(self, wall: int, most: int) -> list[int]:
-        """Each stays until it was given to `leaves`, in this order."""
-        return self._waiting.soonest(most, entry_of(wall + 1, 0))
+    def due(self, wall: int, most: int, after: int = NOTHING) -> list[int]:
+        """Each stays until it was given to `leaves`, in this order. `after`: an entry."""
+        return self._waiting.soonest(most, entry_of(wall + 1, 0), after)
 
     def leaves(self, entry: int, record: Record | None) -> Sent | None:
         """`record`: None if the log has it no more."""
         self.progress = self.progress.left(entry)
-        self._waiting.gone(entry, None if record is None else record.key)
+        self._waiting.gone(entry)
         if record is None:
             return None
-        return self._sent(record, due_of(entry))
+        return self._sent(self._then(offset_of(entry)).rule, record, due_of(entry))
 
-    def _sent(self, record: Record, due: int) -> Sent | None:
+    def _sent(self, rule: Rule, record: Record, due: int) -> Sent | None:
         if self._change is not None:
             changed = self._change(record)
             if changed is None:
                 return None
             record = changed
-        return sent(self._rule, record, due)
+        return sent(rule, record, due)
 
     # --- what was forgotten ---
 
@@ -136,17 +164,18 @@ class Schedule:
 
     def look_again(self, record: Record) -> None:
         """One that was looked at before, if it was."""
-        rule, under_way = self._rule, self._pass
+        under_way = self._pass
         assert under_way is not None, "nobody passes"
         if record.offset >= self.progress.scanned:
             return
         if is_cancel(record):
             if record.key is not None:
-                under_way.found.cancel(record.key)
+                under_way.found.cancel(record.key, record.offset)
             return
-        if not self._is_wanted(record):
+        then = self._then(record.offset)
+        if not then.wants(record, self._source):
             return
-        due = due_ms(rule, record)
+        due = due_ms(then.rule, record)
         if self.progress.is_over(due, record.offset):
             return
         if under_way.lowest is None:
@@ -166,10 +195,18 @@ class Schedule:
         if under_way.after == self._waiting.horizon:
             self._waiting.join(under_way.found)
             lowest = scanned if under_way.lowest is None else under_way.lowest
-            self.progress = self.progress._replace(lowest=lowest)
+            self._reach(lowest)
         return True
 
     def settle(self) -> None:
         """Before it is committed: nothing before `lowest` waits."""
-        if self._pass is None and self._waiting.horizon is None and not len(self._waiting):
-            self.progress = self.progress._replace(lowest=self.progress.scanned)
+        if self._pass is None and self._waiting.horizon is None and self._waiting.first() is None:
+            self._reach(self.progress.scanned)
+
+    def _reach(self, lowest: int) -> None:
+        self.progress = self.progress.reach(lowest)
+        if not self.may_scan:
+            ruled = self.progress.under(self._rule.timing)
+            if ruled is not None:
+                self.progress = ruled
+                self.may_scan = True

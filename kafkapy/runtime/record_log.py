@@ -24,7 +24,7 @@ class RecordLog(Protocol[Rec]):
     def replay(self, apply: Callable[[Any], None]) -> Steps:
         """`apply` every record there is, in order, as the steps of a job.
 
-        Corrupt where the bytes cannot be read.
+        Corrupt where the bytes cannot be read; Refused if the disk does not give them.
         """
 
     def append(self, records: Sequence[Rec]) -> int:

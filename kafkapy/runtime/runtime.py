@@ -119,6 +119,9 @@ class Runtime(Generic[Rec, Reply]):
         except Corrupt as error:
             self.close(why=str(error))
             return
+        except Refused as refused:
+            self.close(refused.code)  # it cannot be read now; whoever leads then tries again
+            return
         # A new leader may hold what the old one never committed. It will be committed here,
         # but if we fell before, nobody must have been told of it.
         self._log.when_committed(self._log.end_offset, self._replay_committed)

@@ -30,6 +30,8 @@ class LoopTimer:
 class LoopClock:
     """Times calls on the Trio loop. `run` must be running for anything to fire."""
 
+    ticks = staticmethod(time.perf_counter)
+
     def __init__(self) -> None:
         self._began = time.time_ns(), time.perf_counter_ns()
         self._timers: list[tuple[float, int, LoopTimer]] = []

@@ -19,6 +19,8 @@ from kafkapy.core.seams import Journal
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 # Of one fact: of a trace the end, where it says what happened.
 MOST_KEPT: Final = 4000
+# Of one fact that is a text: names come from outside. Of a trace both ends.
+MOST_SAID: Final = 16_000
 _EVENT_COLUMNS: Final = 28
 
 
@@ -43,7 +45,7 @@ class Lines:
 
     def _say(self, level: str, event: str, facts: dict[str, object]) -> None:
         if LEVELS[level] >= self._least:
-            self._write(level, event, facts)
+            self._write(level, event, {name: _cut(value) for name, value in facts.items()})
             self._out.flush()
 
     def _write_json(self, level: str, event: str, facts: dict[str, object]) -> None:
@@ -91,6 +93,13 @@ class Remembering:
         # As text, and not all of it: what a fact was is not held on to.
         told = {name: str(value)[-MOST_KEPT:] for name, value in facts.items()}
         self.recent.append(Noted(time.time_ns() // 1_000_000, level, event, told))
+
+
+def _cut(value: object) -> object:
+    if not isinstance(value, str) or len(value) <= MOST_SAID:
+        return value
+    half = MOST_SAID // 2
+    return f"{value[:half]}...{value[-half:]}"
 
 
 def _shown(value: object) -> str:

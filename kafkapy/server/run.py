@@ -19,7 +19,6 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import trio
@@ -40,19 +39,20 @@ from kafkapy.core.turn import Turn
 from kafkapy.hooks.source import HookSource
 from kafkapy.kraft.storage.adoption import make_directory
 from kafkapy.kraft.storage.meta_properties import META_PROPERTIES
-from kafkapy.server.binding import bind, own_name
 from kafkapy.server.clock import LoopClock
-from kafkapy.server.disk import DirectoryLocked, OwnedDisk, RealDisk
+from kafkapy.server.disk.open_files import room_for_files
+from kafkapy.server.disk.real_disk import DirectoryLocked, OwnedDisk, RealDisk
+from kafkapy.server.disk.threads import Threads
 from kafkapy.server.hooks import InstalledHooks
 from kafkapy.server.journal import Remembering
-from kafkapy.server.listener import Listener
-from kafkapy.server.network import SocketNetwork
-from kafkapy.server.open_files import room_for_files
-from kafkapy.server.reactor import CountingReactor, make_reactor
 from kafkapy.server.rng import SystemRng
-from kafkapy.server.threads import Threads
-from kafkapy.server.time_slices import ask_for_short_slices
-from kafkapy.server.turn_counts import TurnCounts
+from kafkapy.server.sockets.binding import bind, own_name
+from kafkapy.server.sockets.listener import Listener
+from kafkapy.server.sockets.network import SocketNetwork
+from kafkapy.server.sockets.reactor import CountingReactor, make_reactor
+from kafkapy.server.sockets.room import Room
+from kafkapy.server.sockets.time_slices import ask_for_short_slices
+from kafkapy.server.sockets.turn_counts import TurnCounts
 from kafkapy.server.warming import warm_up
 
 if TYPE_CHECKING:
@@ -285,6 +285,7 @@ class Shell:
     def _accept(self, *, is_controller: bool) -> None:
         """On the listeners of one of the roles."""
         config = self._config
+        room = Room(config)
         for endpoint, sock in self._sockets:
             if (endpoint.name in config.listening.controller_names) is not is_controller:
                 continue
@@ -297,10 +298,10 @@ class Shell:
                 self._journal,
                 is_controller=is_controller,
                 max_frame_bytes=first_frame_bytes(self.node, endpoint.name),
-                max_connections=partial(_max_connections, config, endpoint.name),
+                room=room,
+                door=self.node.door,
                 asks_who=endpoint.protocol.has_sasl,
                 tls=None if self._tls is None else self._tls.of(endpoint.name),
-                door=self.node.door,
             )
             self.listeners.append(listener)
 
@@ -446,9 +447,3 @@ def _tls(config: BrokerConfig, journal: Journal) -> "Tls | None":
     from kafkapy.server.tls.contexts import Tls
 
     return Tls(config, journal)
-
-
-def _max_connections(config: BrokerConfig, listener: str) -> int:
-    value = config.listener_value(listener, "max.connections")
-    assert isinstance(value, int), value
-    return value

@@ -23,8 +23,8 @@ from urllib.request import (
 
 import trio
 
-from kafkapy.broker.config.tls import PEM, VERSIONS, Store, TlsSettings
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.security.tls import PEM, VERSIONS, Store, TlsSettings
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.security.fetching import Fetched, FetchRequest
 from kafkapy.core.seams import Callback
 

@@ -184,6 +184,7 @@ class SharePartition:
         if first > last:
             return
         window = self._window
+        assert first <= window.end, ("what lies before it was not taken", first, window.end)
         for run in window.cut(first, last):
             if run.is_available:
                 run.state = RecordState.ARCHIVED
@@ -207,7 +208,6 @@ class SharePartition:
             if kind is AcknowledgeType.RENEW:
                 for run in runs:
                     run.locked_until = later(now, self.limits.record_lock_duration_ms)
-                self._window.join(first, last)
                 continue
             for run in runs:
                 run.next_state = self._next_state(run, kind)
@@ -215,7 +215,12 @@ class SharePartition:
                     kind is AcknowledgeType.REJECT and run.next_state is RecordState.ARCHIVING
                 )
             changing += runs
-        return self._change(changing)
+        change = self._change(changing)
+        # Not before: what is renewed may look like what is released.
+        for first, last, kind in parts:
+            if kind is AcknowledgeType.RENEW:
+                self._window.join(first, last)
+        return change
 
     def release(self, member_id: str) -> Change | None:
         """The member is gone: what it had is available, as often delivered as it was."""
@@ -386,7 +391,9 @@ class _Acquisition:
             if not self.is_enough:
                 self._take_new(last)
         self._window.join(first, last)
-        if self._left <= 0:
+        # A batch of which the end was not taken is the last one: what comes behind it, gaps as
+        # well, is not known before all of it is.
+        if self._left <= 0 or self._window.end <= last:
             self.is_enough = True
 
     def _take_known(self, first: int, last: int, most: int) -> None:
@@ -413,7 +420,6 @@ class _Acquisition:
         if last < window.end:
             return
         if self._room <= 0:
-            self.is_enough = True
             return
         run = window.append(last, RecordState.AVAILABLE)
         self._room -= run.count

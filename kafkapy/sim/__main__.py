@@ -10,8 +10,10 @@ import sys
 import time
 from collections import Counter
 
-from kafkapy.sim.cluster.plan import SECONDS
-from kafkapy.sim.command import run_many, run_one
+from kafkapy.sim.cluster.clients.every import KINDS
+from kafkapy.sim.cluster.plan import LEAST_NODES, SECONDS
+from kafkapy.sim.cluster.troubles.every import TROUBLES
+from kafkapy.sim.command import names_of, run_many, run_one
 from kafkapy.sim.runs.single_node import LIVES, Failed, Report, run_seed
 
 
@@ -25,11 +27,13 @@ def main(arguments: list[str] | None = None) -> int:
     which.add_argument("--seeds", type=_seeds, metavar="A-B", help="run all of these")
     parser.add_argument("--lives", type=int, default=LIVES, help="starts of the node in a run")
     cluster = parser.add_argument_group("a cluster instead of one node")
-    cluster.add_argument("--nodes", type=int, metavar="N", help="three or more")
+    cluster.add_argument("--nodes", type=_nodes, metavar="N", help="three or more")
     cluster.add_argument("--seconds", type=int, default=SECONDS, help="of trouble, in a run")
     cluster.add_argument("--jobs", type=int, default=1, help="processes, for many seeds")
-    cluster.add_argument("--troubles", metavar="A,B", help="only these of the seed's")
-    cluster.add_argument("--clients", metavar="A,B", help="only these of the seed's")
+    for name, table in (("troubles", TROUBLES), ("clients", KINDS)):
+        cluster.add_argument(
+            f"--{name}", type=names_of(table), metavar="A,B", help="only these of the seed's"
+        )
     cluster.add_argument("--quiet", action="store_true", help="no log of a single run")
     options = parser.parse_args(arguments)
     if options.nodes is not None:
@@ -64,6 +68,12 @@ def _run_single_node(options: argparse.Namespace) -> int:
 def _seeds(text: str) -> range:
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
+
+
+def _nodes(text: str) -> int:
+    if int(text) < LEAST_NODES:
+        raise argparse.ArgumentTypeError(f"a cluster has {LEAST_NODES} nodes or more")
+    return int(text)
 
 
 def _count(totals: Counter[str], report: Report) -> None:

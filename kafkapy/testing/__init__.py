@@ -12,29 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kafkapy.core.errors import ErrorCode as ErrorCode
+    from kafkapy.testing.asking.groups import Group as Group
+    from kafkapy.testing.asking.groups import Member as Member
+    from kafkapy.testing.asking.reading import Record as Record
     from kafkapy.testing.async_broker import AsyncBroker as AsyncBroker
     from kafkapy.testing.broker import Broker as Broker
-    from kafkapy.testing.cluster import Cluster as Cluster
-    from kafkapy.testing.faults import Fault as Fault
-    from kafkapy.testing.faults import FaultNeverFired as FaultNeverFired
-    from kafkapy.testing.groups import Group as Group
-    from kafkapy.testing.groups import Member as Member
-    from kafkapy.testing.reading import Record as Record
-    from kafkapy.testing.requests import Request as Request
-    from kafkapy.testing.secured import SecuredBroker as SecuredBroker
+    from kafkapy.testing.cluster.cluster import Cluster as Cluster
+    from kafkapy.testing.gate.faults import Fault as Fault
+    from kafkapy.testing.gate.faults import FaultNeverFired as FaultNeverFired
+    from kafkapy.testing.gate.requests import Request as Request
+    from kafkapy.testing.security.secured import SecuredBroker as SecuredBroker
 
 _HOMES = {
     "AsyncBroker": "kafkapy.testing.async_broker",
     "Broker": "kafkapy.testing.broker",
-    "Cluster": "kafkapy.testing.cluster",
+    "Cluster": "kafkapy.testing.cluster.cluster",
     "ErrorCode": "kafkapy.core.errors",
-    "Fault": "kafkapy.testing.faults",
-    "FaultNeverFired": "kafkapy.testing.faults",
-    "Group": "kafkapy.testing.groups",
-    "Member": "kafkapy.testing.groups",
-    "Record": "kafkapy.testing.reading",
-    "Request": "kafkapy.testing.requests",
-    "SecuredBroker": "kafkapy.testing.secured",
+    "Fault": "kafkapy.testing.gate.faults",
+    "FaultNeverFired": "kafkapy.testing.gate.faults",
+    "Group": "kafkapy.testing.asking.groups",
+    "Member": "kafkapy.testing.asking.groups",
+    "Record": "kafkapy.testing.asking.reading",
+    "Request": "kafkapy.testing.gate.requests",
+    "SecuredBroker": "kafkapy.testing.security.secured",
 }
 
 

@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 import sniffio
 
 from kafkapy.core.ids import TopicPartition
+from kafkapy.testing.asking.coordinators import LostCoordinator
+from kafkapy.testing.asking.groups import Group, Member
+from kafkapy.testing.asking.reading import Record
 from kafkapy.testing.broker import LOOK_SECONDS, Broker, Looking, Text
-from kafkapy.testing.clock import Time
-from kafkapy.testing.coordinators import LostCoordinator
-from kafkapy.testing.faults import Faults
-from kafkapy.testing.groups import Group, Member
-from kafkapy.testing.reading import Record
-from kafkapy.testing.requests import Request
-from kafkapy.testing.running import DiskSpace
+from kafkapy.testing.gate.faults import Faults
+from kafkapy.testing.gate.requests import Request
+from kafkapy.testing.node.clock import Time
+from kafkapy.testing.node.running import DiskSpace
 
 T = TypeVar("T")
 

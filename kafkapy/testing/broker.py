@@ -20,15 +20,15 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import build_batch
 from kafkapy.protocol.records import NewRecord
-from kafkapy.testing import coordinators
-from kafkapy.testing import groups as group_calls
-from kafkapy.testing.asking import check
-from kafkapy.testing.coordinators import LostCoordinator
-from kafkapy.testing.faults import known_api
-from kafkapy.testing.groups import Group, Member
-from kafkapy.testing.reading import Record, decode, read_bytes
-from kafkapy.testing.requests import Request
-from kafkapy.testing.running import Running
+from kafkapy.testing.asking import coordinators
+from kafkapy.testing.asking import groups as group_calls
+from kafkapy.testing.asking.ask import check
+from kafkapy.testing.asking.coordinators import LostCoordinator
+from kafkapy.testing.asking.groups import Group, Member
+from kafkapy.testing.asking.reading import Record, decode, read_bytes
+from kafkapy.testing.gate.faults import known_api
+from kafkapy.testing.gate.requests import Request
+from kafkapy.testing.node.running import Running
 
 Text = str | bytes | None
 # How often `wait_for` looks; a look at an unchanged topic costs some 50 us.

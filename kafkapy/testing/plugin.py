@@ -15,9 +15,9 @@ import pytest
 if TYPE_CHECKING:
     from kafkapy.testing.async_broker import AsyncBroker
     from kafkapy.testing.broker import Broker
-    from kafkapy.testing.cluster import Cluster
-    from kafkapy.testing.faults import Faults
-    from kafkapy.testing.secured import SecuredBroker
+    from kafkapy.testing.cluster.cluster import Cluster
+    from kafkapy.testing.gate.faults import Faults
+    from kafkapy.testing.security.secured import SecuredBroker
 
 _MARK = "kafka"
 _ARGUMENTS = ("settings", "api_versions", "on_disk", "nodes", "protocol")
@@ -72,7 +72,7 @@ def kafka_secured(
     request: pytest.FixtureRequest, kafka_settings: dict[str, str]
 ) -> "Iterator[SecuredBroker]":
     """A broker that asks who is there, and what that one may."""
-    from kafkapy.testing.secured import SecuredBroker
+    from kafkapy.testing.security.secured import SecuredBroker
 
     asked = _marked(request.node)
     broker = SecuredBroker(
@@ -94,7 +94,7 @@ def kafka_cluster(
     request: pytest.FixtureRequest, kafka_settings: dict[str, str]
 ) -> "Iterator[Cluster]":
     """Three nodes for each test, to kill, pause and cut off."""
-    from kafkapy.testing.cluster import Cluster
+    from kafkapy.testing.cluster.cluster import Cluster
 
     asked = _marked(request.node)
     if "api_versions" in asked:

@@ -9,14 +9,16 @@
 `skipped` is the batch without records for a run of offsets of which nothing is shown.
 
 A generator: it yields what it cost (microseconds, by count), so that a batch of a hundred
-thousand records holds up nobody. Its result is Corrupt for a batch that cannot be unpacked.
+thousand records holds up nobody. Corrupt for a batch that cannot be read to its end, or is not what
+its CRC says: of that nobody may see anything, because nobody can say what would be shown of it.
 """
 
 from collections.abc import Generator, Iterator
 from typing import Final
 
+from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Bytes
-from kafkapy.protocol.batch import BatchHeader, pack_batch, payload
+from kafkapy.protocol.batch import BatchHeader, crc_is_valid, pack_batch, payload
 from kafkapy.protocol.compression import compress_in_steps
 from kafkapy.protocol.records import read_varint, walk
 from kafkapy.views.condition import Condition
@@ -28,6 +30,7 @@ _BYTES_A_US: Final = 200
 _COMPRESSED_BYTES_A_US: Final = 30
 _NO_TIMESTAMP: Final = -1
 _MOST_DELTA: Final = 2**31 - 1
+_LATEST_MS: Final = 2**63 - 1
 
 Work = Generator[int, None, bytes | None]
 
@@ -40,6 +43,8 @@ def filtered(
         return bytes(batch)
     if not header.record_count:
         return None
+    if not crc_is_valid(batch, 0, header):  # written anew, it would have a good one
+        raise Corrupt(f"bad CRC in the batch {header}")
     unpacked = payload(batch, header)
     yield len(unpacked) // _BYTES_A_US
     kept: list[int] = []
@@ -65,6 +70,8 @@ def filtered(
         return None
     if len(kept) == header.record_count:
         return bytes(batch)
+    if newest > _LATEST_MS:  # a difference to the first one may say anything
+        raise Corrupt(f"a record of the year {newest // 31_556_952_000 + 1970}")
     packed = yield from _compressed(header, b"".join(_chosen(unpacked, kept)))
     return pack_batch(
         packed,

@@ -8,6 +8,7 @@ from typing import Any
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.step import Loaded, Step, TimerFired, Transactional, TransactionEnded
 from kafkapy.core.time import Instant
+from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.protocol.batch import batches, read_header, stamp
 from kafkapy.runtime.record_log import Committed
 
@@ -35,6 +36,9 @@ class FakeClock:
 
     def wall(self) -> Instant:
         return Instant(self._now + self.wall_ahead_ms)
+
+    def ticks(self) -> float:
+        return self.now() / 1000
 
     def call_at(self, when: Instant, then: Callable[[], None]) -> FakeTimer:
         timer = FakeTimer(then)
@@ -79,12 +83,21 @@ class MemoryLog:
     end_offset: int = 0
     start_offset: int = 0
     refusal: ErrorCode | None = None
+    unreadable: ErrorCode | None = None
     waiting: list[tuple[int, Committed]] = field(default_factory=list)
     reads: int = 0
+    guards: list[VerificationGuard | None] = field(default_factory=list)
 
-    def append(self, batch: bytes, *, transaction_version: int = 0) -> int:
+    def append(
+        self,
+        batch: bytes,
+        *,
+        transaction_version: int = 0,
+        guard: VerificationGuard | None = None,
+    ) -> int:
         if self.refusal is not None:
             raise Refused(self.refusal)
+        self.guards.append(guard)
         data = bytearray(batch)
         stamp(data, 0, self.end_offset, 0)
         self.batches.append(bytes(data))
@@ -110,6 +123,10 @@ class MemoryLog:
 
     def read(self, offset: int, max_bytes: int) -> bytes:
         self.reads += 1
+        if self.unreadable is not None:
+            raise Refused(self.unreadable)
+        if offset < self.start_offset:
+            raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
         out = bytearray()
         for data in self.batches:
             for _, header in batches(data):

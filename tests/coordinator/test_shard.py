@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from kafkapy.coordinator import loader
 from kafkapy.coordinator.loader import RECORD_COST_US
 from kafkapy.coordinator.shard import Shard
 from kafkapy.coordinator.shard_records import ShardSettings
@@ -11,6 +12,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.jobs import SLICE_US
 from kafkapy.core.step import Step, Transactional, TransactionEnded
 from kafkapy.core.time import Instant
+from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.protocol.batch import Codec, read_header, records
 from kafkapy.runtime.runtime import TIMER_RETRY_MS, State
 from tests.coordinator.fakes import EchoMachine, FakeClock, MemoryLog, TextCodec
@@ -211,6 +213,13 @@ def test_transactional_records_travel_with_their_producer_until_the_marker(world
     assert again.machine.applied == [*pending, ended]
 
 
+def test_the_log_sees_the_guard_that_its_records_were_verified_under(world: World) -> None:
+    guard = VerificationGuard()
+    world.ask(Step(records=(Transactional(9, 2, "a=1", guard),), reply="ok"))
+    world.ask(Step(records=("b=2",), reply="ok"))
+    assert world.log.guards == [guard, None]
+
+
 def test_a_marker_that_is_refused_or_lost_says_so(slow: World) -> None:
     told: list[Any] = []
 
@@ -254,6 +263,34 @@ def test_a_shard_closed_while_loading_stops_loading() -> None:
     again.shard.close()
     again.clock.run_soon()
     assert len(again.machine.applied) <= RECORDS_PER_SLICE
+
+
+def test_a_replay_goes_on_where_retention_has_left_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "READ_BYTES", 1)
+    world = World()
+    world.shard.load()
+    for n in range(500):
+        world.ask(Step(records=(f"k{n}={n}",), reply="x"))
+    again = World(world.log)
+    again.shard.load()
+    replayed = len(again.machine.applied)
+    world.log.start_offset = 480
+    del world.log.batches[:480]
+    again.clock.run_soon()
+    assert again.shard.state is State.ACTIVE
+    assert again.machine.applied[-20:] == world.machine.applied[-20:]
+    assert replayed < len(again.machine.applied)
+
+
+def test_a_log_that_cannot_be_read_now_closes_the_shard() -> None:
+    world = World()
+    world.shard.load()
+    world.ask(Step(records=("a=1",), reply="x"))
+    world.log.unreadable = ErrorCode.KAFKA_STORAGE_ERROR
+    again = World(world.log)
+    again.shard.load()
+    assert again.shard.state is State.CLOSED
+    assert again.ask(Step(reply="x")).answers == [ErrorCode.NOT_COORDINATOR]
 
 
 def test_what_was_replayed_is_served_once_it_is_committed() -> None:

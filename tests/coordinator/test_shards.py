@@ -45,7 +45,7 @@ def world() -> World:
 
 def test_without_the_topic_there_is_no_coordinator(world: World) -> None:
     world.shards.partition_count = None
-    assert world.ask(Step(reply="x")) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert world.ask(Step(reply="x")) is ErrorCode.NOT_COORDINATOR
 
 
 def test_a_partition_led_elsewhere_is_not_coordinated_here(world: World) -> None:
@@ -84,6 +84,19 @@ def test_a_lost_append_without_lost_leadership_reloads(world: World) -> None:
     log.commit()
     assert world.ask(Step(reply="x")) == "x"
     assert len(world.machines) == 2
+
+
+def test_a_log_that_cannot_be_read_now_is_read_again(world: World) -> None:
+    log = MemoryLog()
+    world.shards.lead(HERE, 0, log)
+    world.ask(Step(records=("a=1",), reply="x"))
+    log.unreadable = ErrorCode.KAFKA_STORAGE_ERROR
+    world.shards.lead(HERE, 1, log)
+    assert world.ask(Step(reply="x")) is ErrorCode.NOT_COORDINATOR
+    log.unreadable = None
+    world.clock.advance(RELOAD_AFTER_MS)
+    assert world.ask(Step(reply="x")) == "x"
+    assert world.machines[-1].applied == ["a=1"]
 
 
 def test_resigning_a_broken_shard_stops_its_reload(world: World) -> None:

@@ -1,10 +1,14 @@
 """Who may commit what, and what is found afterwards."""
 
+from collections.abc import Callable
+from uuid import UUID
+
 import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import TransactionEnded
+from kafkapy.group.offsets.delete import LOOK_AGAIN_MS
 from kafkapy.group.offsets.events import (
     CommitOffsetsInTransaction,
     Committer,
@@ -27,10 +31,27 @@ def world() -> World:
 
 
 def commit_in_transaction(
-    world: World, offset: int, producer_id: int = 9, by: Committer = NOBODY
+    world: World,
+    offset: int,
+    producer_id: int = 9,
+    by: Committer = NOBODY,
+    topic_id: UUID | None = None,
 ) -> Asked:
-    one = OffsetToCommit(ORDERS_0, offset, -1, "", None)
+    one = OffsetToCommit(ORDERS_0, offset, -1, "", topic_id)
     return world.ask(CommitOffsetsInTransaction(GROUP, by, (one,), producer_id, 0))
+
+
+def make_anew(world: World) -> Callable[[], None]:
+    """The topic is another one of the same name; what is returned tells the shard so."""
+    gone = world.topics.delete("orders")
+    world.topics.create("orders", 4)
+    return lambda: world.shard.submit(TopicDeleted("orders", gone.topic_id))
+
+
+def new_id(world: World) -> UUID:
+    topic = world.topics.named("orders")
+    assert topic is not None
+    return topic.topic_id
 
 
 def end(world: World, is_committed: bool, producer_id: int = 9) -> None:
@@ -119,6 +140,57 @@ def test_deleting_a_topic_deletes_what_groups_committed_for_it(world: World) -> 
     assert set(world.state.offsets.of_group(GROUP)) == {TopicPartition("returns", 0)}
     assert not world.state.offsets.of_group("others")
     assert world.state.topics_to_forget == ()
+
+
+@pytest.mark.parametrize("had_committed", [True, False])
+def test_what_is_pending_for_a_topic_made_anew_does_not_go_with_the_old_ones_offsets(
+    world: World, had_committed: bool
+) -> None:
+    if had_committed:
+        world.commit("orders", 0, 1)
+        world.commit("orders", 1, 1)
+    tell = make_anew(world)
+    commit_in_transaction(world, 7, topic_id=new_id(world))
+    tell()
+    world.clock.advance(LOOK_AGAIN_MS)
+    assert (world.committed("orders", 0), world.committed("orders", 1)) == (-1, -1)
+    assert TopicPartition("orders", 1) not in world.state.offsets.of_group(GROUP)
+    end(world, is_committed=True)
+    world.clock.advance(LOOK_AGAIN_MS)
+    assert world.committed("orders", 0) == 7
+    assert world.state.topics_to_forget == ()
+    world.restart()
+    assert world.committed("orders", 0) == 7
+
+
+def test_the_old_topics_offsets_go_when_the_transaction_for_the_new_one_is_aborted(
+    world: World,
+) -> None:
+    """Of every topic that had the name before."""
+    world.commit("orders", 0, 1)
+    world.commit("orders", 1, 1)
+    first = make_anew(world)
+    world.commit("orders", 1, 2)
+    second = make_anew(world)
+    commit_in_transaction(world, 7, topic_id=new_id(world))
+    first()
+    second()
+    world.clock.advance(LOOK_AGAIN_MS)
+    assert list(world.state.offsets.of_group(GROUP)) == [ORDERS_0]
+    end(world, is_committed=False)
+    world.clock.advance(LOOK_AGAIN_MS)
+    assert list(world.state.offsets.of_group(GROUP)) == []
+    assert world.state.topics_to_forget == ()
+
+
+def test_what_is_pending_for_a_deleted_topic_goes_with_it(world: World) -> None:
+    old = new_id(world)
+    tell = make_anew(world)
+    commit_in_transaction(world, 7, topic_id=old)
+    tell()
+    world.clock.advance(0)
+    end(world, is_committed=True)
+    assert list(world.state.offsets.of_group(GROUP)) == []
 
 
 def test_offsets_in_a_transaction_count_from_the_marker_on(world: World) -> None:

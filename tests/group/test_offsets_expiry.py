@@ -4,6 +4,7 @@ import pytest
 
 from kafkapy.core.step import TransactionEnded
 from kafkapy.group.offsets import expiry
+from kafkapy.group.offsets.events import TopicDeleted
 from tests.group.test_offsets_commit import commit_in_transaction
 from tests.group.world import GROUP, ConsumerClient, World, settle, stable_group
 
@@ -28,6 +29,21 @@ def test_a_simple_group_is_forgotten_a_retention_time_after_its_last_commit(worl
     assert world.committed("orders", 0) == -1
     assert GROUP not in world.state.groups
     assert GROUP not in world.replayed().groups
+
+
+def test_a_group_that_lasts_goes_with_its_topics_only(world: World) -> None:
+    """Whoever reads by such a place would begin anew without it, and do all again."""
+    world.configure(lasting_groups=("kafkapy-relay.",))
+    world.commit("orders", 0, 1, group="kafkapy-relay.orders")
+    world.commit("orders", 1, 1, group="relay")
+    for _ in range(5):
+        world.clock.advance(RETENTION_MS)
+    assert set(world.state.groups) == {"kafkapy-relay.orders"}
+    gone = world.topics.delete("orders")
+    world.shard.submit(TopicDeleted("orders", gone.topic_id))
+    world.clock.advance(2 * CHECK_MS)
+    assert world.state.groups == {}
+    assert world.replayed().groups == {}
 
 
 def test_a_commit_with_its_own_expiry_goes_then(world: World) -> None:

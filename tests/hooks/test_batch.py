@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkapy.core.errors import ErrorCode
-from kafkapy.hooks import Place, ProduceHook, Record
+from kafkapy.hooks import Place, ProduceHook, Record, Refuse
 from kafkapy.hooks.allowance import Allowance
 from kafkapy.hooks.batch import hooked
 from kafkapy.hooks.guarded import Guarded
@@ -129,6 +129,20 @@ def test_rubbish_is_refused(rubbish: object) -> None:
     with pytest.raises(RecordsRefused) as refused:
         through(batch, lambda record: rubbish)
     assert refused.value.code is ErrorCode.POLICY_VIOLATION
+
+
+def test_a_long_refusal_of_many_records_is_a_short_answer() -> None:
+    """All are named: nobody may believe that one of them was written."""
+
+    def refuse(record: Record) -> Record:
+        raise Refuse("because " * 1_000)
+
+    with pytest.raises(RecordsRefused) as refused:
+        through(build_batch([NewRecord(b"k", b"v", 1)] * 20_000), refuse)
+    errors = refused.value.record_errors
+    assert [index for index, _ in errors] == list(range(20_000))
+    assert errors[0][1].startswith("because")
+    assert sum(len(words) for _, words in errors) <= 50_000
 
 
 def test_what_cannot_be_unpacked_is_refused() -> None:

@@ -7,7 +7,7 @@ import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
-import kafkapy.http.server
+import kafkapy.http.serving.server
 from kafkapy.http.app import make_app
 from kafkapy.http.rooms import ROOMS
 from kafkapy.testing import Broker
@@ -17,7 +17,7 @@ from tests.http.pages import HTTP, client_of, site_of
 # All that HTTP's thread would import at its start. pytest rewrites kafkapy's modules as they are
 # imported, and CPython 3.11 cannot make syntax trees on two threads at a time: SystemError, "AST
 # constructor recursion depth mismatch", in the one or the other.
-for _room in (kafkapy.http.server.__name__, *ROOMS):
+for _room in (kafkapy.http.serving.server.__name__, *ROOMS):
     import_module(_room)
 
 

@@ -10,10 +10,14 @@ from kafkapy.http.alerting.rules import Alerting
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.link import NodeLink
 from kafkapy.http.site import Site
+from kafkapy.kraft.acls import Operation, ResourceType
+from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.testing import Broker
 
 HTTP = {"http.listeners": "http://127.0.0.1:0"}
 T = TypeVar("T")
+# Of an ACL: the name as it is, and that it is allowed.
+LITERAL, ALLOW = 3, 3
 
 
 def client_of(broker: Broker, **options: Any) -> httpx.Client:
@@ -43,3 +47,27 @@ def with_kafka(
         return await work(Kafka(link_of(broker), principal, "127.0.0.1"))
 
     return trio.run(main)
+
+
+def logged(broker: Broker, event: str) -> list[dict[str, Any]]:
+    """The facts of what the journal was told of HTTP."""
+    told = (facts for _, name, facts in broker.events() if name == event)
+    return [facts for facts in told if facts.get("listener") == "HTTP"]
+
+
+def grant(broker: Broker, operation: Operation, kind: ResourceType, name: str) -> None:
+    """To alice, by a superuser whose name is broker."""
+    row = {
+        "resource_type": int(kind),
+        "resource_name": name,
+        "resource_pattern_type": LITERAL,
+        "principal": "User:alice",
+        "host": "*",
+        "operation": int(operation),
+        "permission_type": ALLOW,
+    }
+
+    async def work(kafka: Kafka) -> Any:
+        return await kafka.ask(ApiKey.CREATE_ACLS, {"creations": [row]})
+
+    assert not with_kafka(broker, work, "User:broker").results[0].error_code

@@ -1,11 +1,16 @@
 """What says how many consumers a group needs; and consumers that come and go by it."""
 
+import time
+
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.records import NewRecord
 from kafkapy.testing import Broker, Cluster
-from tests.http.pages import HTTP, client_of, with_kafka
+from tests.broker.security.gate import PASSWORD
+from tests.http.entrance.test_login import SASL
+from tests.http.pages import HTTP, client_of, grant, with_kafka
 
 
 def test_lag_is_one_object(broker: Broker) -> None:
@@ -65,6 +70,47 @@ def test_what_the_coordinator_looked_at_is_told_too(broker: Broker) -> None:
         told = client.get("/api/v1/scaling/groups/late").json()
     assert told["lag_seconds"] > 1_000_000_000
     assert told["members"] == 0
+
+
+def test_a_group_that_reads_a_view_is_behind_as_the_view_is(broker: Broker) -> None:
+    broker.create_topic("seen-whole", partitions=2)
+    config = {"kafkapy.view.of": "seen-whole", "kafkapy.view.where": "value.region is 'eu'"}
+    broker.create_topic("seen", partitions=2, config=config)
+
+    async def work(kafka: Kafka) -> None:
+        for partition in range(2):
+            await records.produce(kafka, "seen-whole", partition, [NewRecord(None, b"v", 1)] * 10)
+        await groups.commit(kafka, "viewers", {TopicPartition("seen", 0): 4})
+
+    with_kafka(broker, work)
+    with client_of(broker) as client:
+        where = "/api/v1/scaling/groups/viewers"
+        told = [client.get(where + query).json() for query in ("", "?reset=earliest")]
+    assert [(one["lag"], one["partitions"]) for one in told] == [(6, 1), (16, 2)]
+
+
+def test_nothing_is_told_of_topics_that_one_may_not_see() -> None:
+    """The group has two topics, alice sees one of them: the other is older, and adds nothing."""
+    with Broker(SASL) as broker:
+        grant(broker, Operation.DESCRIBE, ResourceType.GROUP, "mixed")
+        grant(broker, Operation.DESCRIBE, ResourceType.TOPIC, "shown")
+
+        async def work(kafka: Kafka) -> None:
+            for topic, timestamp in (("shown", int(time.time() * 1000)), ("secret", 1)):
+                broker.create_topic(topic)
+                await records.produce(kafka, topic, 0, [NewRecord(None, b"v", timestamp)])
+            offsets = {TopicPartition(topic, 0): 0 for topic in ("shown", "secret")}
+            await groups.commit(kafka, "mixed", offsets)
+            http = broker._running().http
+            assert http is not None
+            assert http.site is not None
+            await http.site.lag.look(kafka.link)
+
+        with_kafka(broker, work, "User:broker")
+        with client_of(broker, auth=("alice", PASSWORD)) as client:
+            told = client.get("/api/v1/scaling/groups/mixed").json()
+    assert (told["lag"], told["partitions"]) == (1, 1)
+    assert told["lag_seconds"] < 1_000_000_000
 
 
 def test_any_node_tells_of_any_group() -> None:

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.http.beside import Http
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.tracing import tell
 from kafkapy.testing import Broker
-from kafkapy.testing.settings import configured
-from kafkapy.testing.shell import Heard
+from kafkapy.testing.node.settings import configured
+from kafkapy.testing.node.shell import Heard
 from tests.http.pages import HTTP, site_of, with_kafka
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

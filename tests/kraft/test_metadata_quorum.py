@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.jobs import SLICE_US
 from kafkapy.kraft.log.replay import RECORD_COST_US
 from kafkapy.kraft.log.snapshot_file import SnapshotId
@@ -244,6 +244,15 @@ def test_a_failing_flush_stops_everything_and_acknowledges_nothing() -> None:
     with pytest.raises(Refused):
         node.append()
     assert "a" not in node.quorum.image.topics_by_name
+
+
+@pytest.mark.parametrize("file", ["quorum-state", ".log"])
+def test_who_cannot_read_what_it_begins_with_is_not_there(file: str) -> None:
+    world = formatted()
+    world.node().start().close()
+    world.disk.fail("read", in_path=file, cause="gone")
+    with pytest.raises(DiskFailed, match="gone"):
+        world.node()
 
 
 def test_a_failing_append_stops_everything_too() -> None:

@@ -17,7 +17,7 @@ from kafkapy.kraft.storage.adoption import adopt
 from kafkapy.kraft.storage.bootstrap import activation_records
 from kafkapy.kraft.storage.format import format_directories
 from kafkapy.kraft.uuids import new_uuid
-from kafkapy.server.disk import RealDisk
+from kafkapy.server.disk.real_disk import RealDisk
 from kafkapy.sim.world.clock import SimClock
 from kafkapy.sim.world.rng import SimRng
 

@@ -14,6 +14,7 @@ from kafkapy.log.config import LogConfig
 from kafkapy.log.plain_batch import stamp_if_plain
 from kafkapy.log.validation import validate
 from kafkapy.protocol.batch import (
+    HEADER_SIZE,
     STAMP_SIZE,
     Codec,
     NewRecord,
@@ -57,6 +58,22 @@ def one(value: bytes = b"v" * 100, **how: Any) -> bytes:
     return build_batch([NewRecord(b"k", value, NOW)], **how)
 
 
+def at_times(base_timestamp: int, max_timestamp: int) -> bytes:
+    return pack_batch(
+        one()[HEADER_SIZE:],
+        base_offset=0,
+        leader_epoch=-1,
+        attributes=0,
+        last_offset_delta=0,
+        base_timestamp=base_timestamp,
+        max_timestamp=max_timestamp,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        record_count=1,
+    )
+
+
 @pytest.mark.parametrize("codec", list(Codec))
 @pytest.mark.parametrize("count", [1, 2, 50])
 def test_what_producers_send_is_plain_and_appended_as_the_long_way_does(
@@ -83,6 +100,10 @@ def test_what_producers_send_is_plain_and_appended_as_the_long_way_does(
         one(log_append_time_ms=NOW),
         one(producer_id=5, producer_epoch=0, base_sequence=-1),
         build_batch([NewRecord(b"k", b"v", NOW + 2 * HOUR)]),
+        at_times(2**63 - 1, NOW),
+        at_times(NOW, NOW - 1),
+        at_times(-(2**63), NOW),
+        at_times(-2, NOW),
         build_marker(
             is_commit=True, coordinator_epoch=0, producer_id=5, producer_epoch=0, timestamp=NOW
         ),

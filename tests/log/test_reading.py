@@ -8,7 +8,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.reading import FoundTimestamp, Positions
-from kafkapy.protocol.batch import HEADER_SIZE, batches, read_header
+from kafkapy.protocol.batch import HEADER_SIZE, batches, pack_batch, read_header
 from tests.log.support import Home, all_batches, append, batch, read_bytes
 
 SMALL = LogConfig(segment_bytes=2000, index_interval_bytes=300, retention_ms=-1)
@@ -166,3 +166,27 @@ def test_the_epoch_comes_from_the_batch() -> None:
     append(log, leader_epoch=5, timestamp=20)
     assert log.offset_for_timestamp(15) == FoundTimestamp(1, 20, 5)
     assert log.max_timestamp_offset() == FoundTimestamp(1, 20, 5)
+
+
+def test_a_batch_whose_records_cannot_be_read_is_found_by_its_header() -> None:
+    """A client says two records, and sends one and rubbish: to be seen by whoever fetches it."""
+    log = Home().open(SMALL)
+    append(log, 2, size=50, timestamp=1000)
+    good = batch(2, size=50, timestamp=2000)
+    header = read_header(good)
+    rubbish = pack_batch(
+        bytes(good[HEADER_SIZE:-10]) + b"\xff" * 10,
+        base_offset=0,
+        leader_epoch=-1,
+        attributes=0,
+        last_offset_delta=1,
+        base_timestamp=header.base_timestamp,
+        max_timestamp=header.max_timestamp,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        record_count=2,
+    )
+    log.append_as_leader(memoryview(rubbish), leader_epoch=0)
+    assert log.offset_for_timestamp(2001) == FoundTimestamp(2, 2001, 0)
+    assert log.max_timestamp_offset() == FoundTimestamp(2, 2001, 0)

@@ -8,8 +8,9 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.segments.segment import Segment
-from kafkapy.protocol.batch import NewRecord, build_batch, read_header
+from kafkapy.protocol.batch import NewRecord, build_batch, pack_batch, read_header
 from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.records import encode
 from tests.log.support import TOPIC_ID, Home, append, batch, files, offsets
 
 CONFIG = LogConfig(
@@ -150,6 +151,82 @@ def test_in_a_compacted_log_holes_are_normal(home: Home) -> None:
     log.abandon()
     again = home.open(config)
     assert offsets(again) == [0, 1, 10, 11, 30, 31]
+
+
+def _segments_of_a_copy(home: Home, base_offsets: list[list[int]]) -> None:
+    """As Kafka's followers name them: by the first batch."""
+    for bases in base_offsets:
+        log = home.open(CONFIG, log_start_offset=bases[0])
+        for base_offset in bases:
+            log.append_as_follower(batch(2, base_offset=base_offset))
+        log.abandon()
+        path = home.path
+        home.disk.rename(path, f"{path}-{bases[0]}")
+    home.disk.make_directory(home.path)
+    for bases in base_offsets:
+        for suffix in (".log", ".index", ".timeindex"):
+            name = f"{bases[0]:020d}{suffix}"
+            home.disk.rename(f"{home.path}-{bases[0]}/{name}", f"{home.path}/{name}")
+
+
+def test_gaps_inside_of_segments_say_that_those_between_them_are_a_cleaners(home: Home) -> None:
+    """A follower copied a compacted log, whose topic is not compacted any more."""
+    _segments_of_a_copy(home, [[0, 2], [8, 14], [20, 22]])
+    log = home.open(CONFIG)
+    assert offsets(log) == [0, 1, 2, 3, 8, 9, 14, 15, 20, 21, 22, 23]
+    assert (log.recovered.removed_segments, log.recovered.hole_at) == (0, 4)
+
+
+def test_batches_that_lack_records_say_so_too(home: Home) -> None:
+    _segments_of_a_copy(home, [[0, 2], [8, 10]])
+    compacted = pack_batch(
+        encode([NewRecord(b"k", b"v", 1000)], 1000),
+        base_offset=12,
+        leader_epoch=0,
+        attributes=0,
+        last_offset_delta=3,
+        base_timestamp=1000,
+        max_timestamp=1000,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        record_count=1,
+    )
+    file = home.disk.open(_file(home, 8))
+    file.append([compacted])
+    file.close()
+    log = home.open(CONFIG)
+    assert offsets(log) == [0, 1, 2, 3, 8, 9, 10, 11, 12]
+    assert log.log_end_offset == 16
+
+
+def test_without_such_a_sign_a_gap_is_a_lost_end(home: Home) -> None:
+    _segments_of_a_copy(home, [[0, 2], [8, 10]])
+    log = home.open(CONFIG)
+    assert offsets(log) == [0, 1, 2, 3]
+    assert log.recovered.removed_segments == 1
+
+
+def test_what_a_follower_copied_with_gaps_survives_a_kill(home: Home) -> None:
+    """One batch to a segment: no gap is inside of one but before its first batch."""
+    config = LogConfig(segment_bytes=len(batch(2)) * 3 // 2, retention_ms=-1)
+    log = home.open(config)
+    for base_offset in (0, 10, 30, 3 << 31):
+        log.append_as_follower(batch(2, base_offset=base_offset))
+    bases = [segment.base_offset for segment in log.segments]
+    assert bases == [0, 2, 12, 3 << 31]  # what does not fit behind 32 is named by itself
+    log.abandon()
+    again = home.open(config)
+    assert offsets(again) == [0, 1, 10, 11, 30, 31, 3 << 31, (3 << 31) + 1]
+
+
+def test_batches_too_far_apart_for_one_segment_may_come_in_one_fetch(home: Home) -> None:
+    far = [0, 3 << 30, 6 << 30]
+    log = home.open(CONFIG)
+    fetched = b"".join(batch(1, base_offset=base_offset) for base_offset in far)
+    info = log.append_as_follower(memoryview(fetched))
+    assert (info.first_offset, info.last_offset) == (0, far[-1])
+    assert offsets(home.restart(log)) == far
 
 
 def test_missing_indexes_are_made_anew(home: Home) -> None:

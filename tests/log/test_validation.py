@@ -25,6 +25,7 @@ from kafkapy.protocol.batch import (
 from kafkapy.protocol.compression import compress
 from kafkapy.protocol.control_records import build_marker
 from kafkapy.protocol.records import encode_record
+from tests.log.support import Home
 
 NOW = Instant(1_700_000_000_000)
 HOUR = 3_600_000
@@ -35,6 +36,7 @@ COMPACTED = LogConfig(cleanup_policy=frozenset({"compact"}))
 APPEND_TIME = LogConfig(message_timestamp_type="LogAppendTime")
 NOT_OLD = LogConfig(message_timestamp_before_max_ms=100_000)
 SMALL = LogConfig(max_message_bytes=500)
+GZIP = LogConfig(compression_type="gzip")
 E = ErrorCode
 
 
@@ -166,6 +168,64 @@ def test_what_kafka_refuses_is_refused_with_its_code(data: bytes, code: ErrorCod
         with pytest.raises(Refused) as refused:
             check(data, config)
         assert refused.value.code is code
+
+
+BOUND = 2**63
+TWO_RECORDS = b"".join(encode_record(0, 0, b"k", b"v") + encode_record(1, 0, b"k", b"v"))
+
+
+def two_records(base_timestamp: int, max_timestamp: int, payload: bytes = TWO_RECORDS) -> bytes:
+    return patched(
+        pack_batch(
+            payload,
+            base_offset=0,
+            leader_epoch=-1,
+            attributes=0,
+            last_offset_delta=1,
+            base_timestamp=base_timestamp,
+            max_timestamp=max_timestamp,
+            producer_id=-1,
+            producer_epoch=-1,
+            base_sequence=-1,
+            record_count=2,
+        )
+    )
+
+
+@pytest.mark.parametrize("base", [BOUND - 1, NOW + 2 * HOUR, -BOUND])
+def test_a_first_timestamp_that_cannot_be_is_seen_in_the_header(base: int) -> None:
+    """As Apache Kafka 4.3.1 answers, also where the log would set the time itself."""
+    data = two_records(base, NOW)
+    for config in (PLAIN, COMPACTED, NOT_OLD, GZIP):
+        with pytest.raises(RecordsRefused) as refused:
+            check(data, config)
+        assert refused.value.code is E.INVALID_TIMESTAMP
+        assert [index for index, _ in refused.value.record_errors] == [0, 1]
+    assert check(data, APPEND_TIME)
+
+
+@pytest.mark.parametrize("base", [NOW, NOW + HOUR // 2, -5])
+def test_a_first_timestamp_behind_the_largest_is_looked_into_and_put_right(base: int) -> None:
+    (record, _) = records(appended(two_records(base, NOW - HOUR)))
+    assert record.timestamp == base
+    assert check(two_records(base, NOW - HOUR)).headers[0].max_timestamp == max(base, -1)
+
+
+@pytest.mark.parametrize("extra", [b"\0", b"xyz", b"".join(encode_record(2, 0, b"k", b"v"))])
+def test_where_records_are_walked_they_fill_their_batch(extra: bytes) -> None:
+    for config in (COMPACTED, NOT_OLD, GZIP):
+        with pytest.raises(Refused) as refused:
+            check(two_records(NOW, NOW, TWO_RECORDS + extra), config)
+        assert refused.value.code is E.INVALID_RECORD
+
+
+def test_a_check_of_records_refuses_what_is_no_record() -> None:
+    log = Home().open(LogConfig(record_check=lambda record: None))
+    rubbish = two_records(NOW, NOW, TWO_RECORDS + b"xyz")
+    with pytest.raises(Refused) as refused:
+        log.append_as_leader(memoryview(rubbish), leader_epoch=0, now=NOW)
+    assert refused.value.code is E.INVALID_RECORD
+    assert log.log_end_offset == 0
 
 
 def test_a_second_batch_that_is_cut_off_is_ignored() -> None:

@@ -110,11 +110,28 @@ def test_a_count_that_does_not_fit_is_corrupt(wrong: int) -> None:
             read()
 
 
-def test_a_header_key_that_is_not_utf8_is_corrupt() -> None:
+def test_a_header_key_that_is_not_utf8_reads_as_in_java() -> None:
+    """Kafka takes it, and its consumers see a replacement character."""
     payload = bytearray(encode([NewRecord(headers=(("abc", b""),))], -1))
     payload[payload.index(b"abc")] = 0xFF
-    with pytest.raises(Corrupt):
-        list(walk(bytes(payload), 1, 0, 0))
+    (record,) = walk(bytes(payload), 1, 0, 0)
+    assert record.headers == (("\ufffdbc", b""),)
+
+
+@pytest.mark.parametrize("base", [0, 5, -5, 2**63 - 1, -(2**63), 2**62, -(2**62)])
+@pytest.mark.parametrize("delta", [0, 1, -1, 10**6, 2**62, -(2**62), 2**63 - 1, -(2**63)])
+def test_timestamps_are_of_64_bits_whatever_base_and_delta_say(base: int, delta: int) -> None:
+    payload = b"".join(encode_record(0, delta, None, None))
+    (record,) = walk(payload, 1, 0, base)
+    assert -(2**63) <= record.timestamp < 2**63
+    assert (record.timestamp - base - delta) % 2**64 == 0
+
+
+def test_a_delta_of_more_than_64_bits_is_written_as_java_counts() -> None:
+    for delta in (2**63, 2**64 - 1, -(2**63) - 1, 1 - 2**64):
+        packed = write_varint(delta)
+        assert packed == write_varint((delta + 2**63) % 2**64 - 2**63)
+        assert len(packed) <= 10
 
 
 @given(st.binary(max_size=60), st.integers(0, 8))

@@ -86,3 +86,16 @@ def test_rules_that_make_no_sense_say_why(rule: Rule, topic: str) -> None:
     assert why_not(rule, topic)
     assert why_not(LATER, "t") is None
     assert why_not(RETRY, "t") is None
+
+
+def test_dead_letters_come_back_too_often_at_once_however_long_retries_wait() -> None:
+    """So a topic of dead letters that relays back makes a circle in which nothing waits."""
+    assert RETRY.targets_at_once == ("dead",)
+    assert PLAIN.targets_at_once == ("out",)
+    assert LATER.targets_at_once == ()
+
+
+def test_what_says_when_a_record_is_due_is_told_from_where_it_goes() -> None:
+    assert RETRY.timing == RETRY._replace(target="x", dead_letters="y", otherwise="z").timing
+    assert PLAIN.under(RETRY.timing) == RETRY._replace(target="out", dead_letters="")
+    assert LATER.under(LATER.timing) == LATER

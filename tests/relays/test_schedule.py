@@ -1,4 +1,4 @@
-"""Whatever comes, crashes and is set back: each record leaves once, in time, in order."""
+"""Whatever comes, crashes, is set back and altered: each record leaves once, in time, in order."""
 
 from typing import NamedTuple
 
@@ -6,20 +6,43 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkapy.core.ids import TopicPartition
+from kafkapy.expressions import compile_expression
+from kafkapy.group.settings import GroupSettings
 from kafkapy.protocol.records import Record
-from kafkapy.relays.progress import Progress, from_text, offset_of, start_at
-from kafkapy.relays.rule import CANCEL, Rule, due_ms
+from kafkapy.relays.progress import (
+    MOST_TIMING_TEXT,
+    Progress,
+    entry_of,
+    from_text,
+    offset_of,
+    start_at,
+    text_of,
+)
+from kafkapy.relays.rule import AT_ONCE, CANCEL, LATEST_MS, Rule, Timing, due_ms
 from kafkapy.relays.schedule import Schedule
 from tests.relays.records import cancels, due_at, record
 
 RULE = Rule("out")
+RULES = (
+    RULE,
+    RULE._replace(delay_ms=7),
+    RULE._replace(delay_ms=25),
+    RULE._replace(delay_ms=12, where="key != 'key1'"),
+    RULE._replace(where="key = 'key2'", otherwise="rest"),
+    RULE._replace(retry_delays_ms=(10, 20), dead_letters="dead"),
+    RULE._replace(retry_delays_ms=(), delay_ms=0, where="value = 'nothing like it'"),
+)
 
 
 class Append(NamedTuple):
-    """`delay` -1: at once; -2: a cancellation."""
+    """`delay` -1: as the topic has it; -2: a cancellation."""
 
     delay: int
     key: int
+
+
+class Alter(NamedTuple):
+    rule: Rule
 
 
 class Tick(NamedTuple):
@@ -37,6 +60,7 @@ ACTIONS = st.lists(
     st.one_of(
         st.builds(Append, st.integers(-2, 40), st.integers(0, 3)),
         st.builds(Tick, st.integers(-30, 30)),
+        st.builds(Alter, st.sampled_from(RULES)),
         st.builds(
             Step,
             st.integers(0, 6),
@@ -59,6 +83,9 @@ class World:
         self.log: list[Record] = []
         self.text = start_at(0).to_text()
         self.sent: list[int] = []
+        self.rule = RULE
+        # What each record was looked at under.
+        self.rules: dict[int, Rule] = {}
         self.schedule = Schedule(RULE, start_at(0), most)
 
     def append(self, action: Append) -> None:
@@ -66,13 +93,16 @@ class World:
         if action.delay == -2:
             self.log.append(cancels(offset, key))
         elif action.delay == -1:
-            self.log.append(record(offset, key))
+            self.log.append(record(offset, key, timestamp=self.wall))
         else:
             self.log.append(due_at(offset, self.wall + action.delay, key))
 
     def step(self, action: Step) -> None:
         schedule, leaving = self.schedule, []
         for one in self.log[schedule.progress.scanned :][: action.looked_at]:
+            if not schedule.may_scan:
+                break
+            self.rules[one.offset] = self.rule
             if schedule.look_at(one, self.wall) is not None:
                 leaving.append(one.offset)
             schedule.looked_to(one.offset + 1)
@@ -94,7 +124,7 @@ class World:
             self.begin_again()
             return
         for offset in leaving:
-            due = due_ms(RULE, self.log[offset])
+            due = self.due_ms(offset)
             assert due <= self.wall, (offset, "is early")
         self.sent += leaving
         self.text = schedule.progress.to_text()
@@ -104,15 +134,27 @@ class World:
         """Another leader, or the same one: it knows what is committed and the log."""
         progress = from_text(self.text)
         assert progress is not None
-        self.schedule = Schedule(RULE, progress, self.most)
+        self.schedule = Schedule(self.rule, progress, self.most)
+
+    def due_ms(self, offset: int) -> int:
+        """As it was when somebody looked at it first; what is for others leaves at once."""
+        rule = self.rules[offset]
+        return due_ms(rule, self.log[offset]) if self.is_wanted(offset) else AT_ONCE
+
+    def is_wanted(self, offset: int) -> bool:
+        where = self.rules[offset].where
+        return not where or compile_expression(where).holds(self.log[offset], 0, "")
+
+    def goes_nowhere(self, offset: int) -> bool:
+        return not self.is_wanted(offset) and not self.rules[offset].otherwise
 
     def check_that_it_is_next(self, entry: int, leaving: list[int]) -> None:
         scanned = self.schedule.progress.scanned
         for one in self.log[:scanned]:
             waits = one.offset not in self.sent and one.offset not in leaving
-            if waits and not self.is_cancelled(one.offset, scanned):
-                assert (due_ms(RULE, one), one.offset) >= (
-                    due_ms(RULE, self.log[offset_of(entry)]),
+            if waits and not self.is_over(one.offset, scanned):
+                assert (self.due_ms(one.offset), one.offset) >= (
+                    self.due_ms(offset_of(entry)),
                     offset_of(entry),
                 )
 
@@ -120,7 +162,10 @@ class World:
         progress = from_text(self.text)
         assert isinstance(progress, Progress)
         for one in self.log[: progress.lowest]:
-            assert one.offset in self.sent or self.is_cancelled(one.offset, progress.scanned)
+            assert one.offset in self.sent or self.is_over(one.offset, progress.scanned)
+
+    def is_over(self, offset: int, scanned: int) -> bool:
+        return self.is_cancelled(offset, scanned) or self.goes_nowhere(offset)
 
     def is_cancelled(self, offset: int, scanned: int) -> bool:
         """As far as somebody looked; a cancellation is nothing that leaves either."""
@@ -146,6 +191,9 @@ def test_each_record_leaves_once_in_time_and_in_order(
                 world.append(action)
             case Tick(ms):
                 world.wall += ms
+            case Alter(rule):
+                world.rule = rule
+                world.begin_again()
             case Step():
                 world.step(action)
     world.wall += 10_000
@@ -154,7 +202,7 @@ def test_each_record_leaves_once_in_time_and_in_order(
     assert len(set(world.sent)) == len(world.sent), "nothing twice"
     missing = {one.offset for one in world.log}.difference(world.sent)
     for offset in missing:
-        assert world.is_cancelled(offset, len(world.log)), (offset, "is lost")
+        assert world.is_over(offset, len(world.log)), (offset, "is lost")
     assert not any(is_cancel(world.log[offset]) for offset in world.sent)
     assert world.schedule.progress.lowest == len(world.log)
     assert len(world.schedule) == 0
@@ -184,13 +232,51 @@ def test_a_million_that_wait_take_no_more_memory_than_a_few() -> None:
 
 
 def test_progress_is_short_and_read_as_it_was_written() -> None:
-    progress = start_at(5).scan_to(9).left(77).begin_section().scan_to(12)
-    assert from_text(progress.to_text()) == progress
+    progress = start_at(5, "target").scan_to(9).left(77).begin_section().scan_to(12)
+    ruled = progress.under(Timing(5, (6, 7), "key = 'ä'"))
+    assert ruled is not None
+    assert from_text(ruled.to_text()) == ruled
+
+
+def test_progress_is_never_too_long_for_an_offsets_metadata() -> None:
+    """Each timing as long as may be, so many clocks set back, late in a long log."""
+    latest, text = entry_of(LATEST_MS, (1 << 63) - 1), "ä" * (MOST_TIMING_TEXT - 30)
+    progress = start_at((1 << 63) - 200, "0" * 32)
+    count = 0
+    while (ruled := progress.under(Timing(LATEST_MS, (), f"{count:3}{text}"))) is not None:
+        assert len(text_of(ruled.ruled[-1].timing)) <= MOST_TIMING_TEXT
+        progress = ruled.scan_to(ruled.scanned + 1)
+        count += 1
+    assert count == 2
     for _ in range(100):
-        progress = progress.begin_section()
-    assert len(progress.to_text()) < 2_000
-    assert from_text("2 something else") is None
-    assert from_text("1 5") is None
+        sections = tuple(one._replace(frontier=latest) for one in progress.sections)
+        progress = progress._replace(sections=sections).begin_section()
+        progress = progress.scan_to(progress.scanned + 1)
+    mark = 33  # the topic's id and a blank
+    assert len(progress.to_text()) + mark <= GroupSettings().offset_metadata_max_bytes
+
+
+def test_under_too_many_long_rules_those_that_wait_leave_first() -> None:
+    """Nothing new is looked at meanwhile, and everything leaves once and in time."""
+    world = World(10)
+    for count in range(5):
+        world.rule = RULE._replace(where=f"key != '{count:800}'")
+        world.begin_again()
+        world.append(Append(100 - count, 0))
+        if world.schedule.may_scan:
+            world.step(Step(1, 0, 100, False))
+    assert not world.schedule.may_scan
+    assert world.sent == []
+    world.begin_again()
+    world.step(Step(0, 1, 100, False))
+    assert world.sent == []
+    world.wall += 1_000
+    for _ in range(10):
+        looked_at = 10 if world.schedule.may_scan else 0
+        world.step(Step(looked_at, 10, 100, False))
+    assert sorted(world.sent) == list(range(5))
+    for strange in ("1 5 9 77", "2 something else", "2 [1,2]", "2 []", "2 [1,2,3,4,5,6]"):
+        assert from_text(strange) is None
     assert from_text("") is None
 
 

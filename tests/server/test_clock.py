@@ -7,7 +7,7 @@ import trio
 
 from kafkapy.core.time import later
 from kafkapy.server.clock import LoopClock
-from kafkapy.testing.clock import AdvancingClock
+from kafkapy.testing.node.clock import AdvancingClock
 
 HOUR_MS = 3_600_000
 

@@ -9,7 +9,7 @@ import pytest
 from kafkapy.hooks import Place, ProduceHook, Record
 from kafkapy.hooks.source import CannotLoad
 from kafkapy.server.hooks import InstalledHooks
-from kafkapy.testing.shell import Heard
+from kafkapy.testing.node.shell import Heard
 
 SOURCE = """
 from kafkapy.hooks import ProduceHook

@@ -2,7 +2,7 @@
 
 import io
 
-from kafkapy.server.journal import MOST_KEPT, Lines, Remembering
+from kafkapy.server.journal import MOST_KEPT, MOST_SAID, Lines, Remembering
 
 
 def test_names_of_others_end_no_line_and_command_no_terminal() -> None:
@@ -20,6 +20,15 @@ def test_plain_names_are_shown_as_they_are() -> None:
     out = io.StringIO()
     Lines(out).info("let in", principal="User:alice", resource="TOPIC:orders", reason="")
     assert out.getvalue().rstrip().endswith('principal=User:alice resource=TOPIC:orders reason=""')
+
+
+def test_a_name_of_any_length_makes_no_line_of_any_length() -> None:
+    out = io.StringIO()
+    for as_json in (False, True):
+        Lines(out, as_json=as_json).info("topic created", client="x" * 1_000_000 + "end", count=5)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) < MOST_SAID + 200
+    assert all("xend" in one for one in lines)
 
 
 def test_the_last_events_are_remembered_as_text_and_said_all_the_same() -> None:

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.server.binding import own_name
+from kafkapy.server.sockets.binding import own_name
 
 CLUSTER = {
     "node.id": "1",

@@ -9,7 +9,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kafkapy.broker.config.shared_values import RACK_AWARE_SELECTOR
+from kafkapy.broker.config.table.shared_values import RACK_AWARE_SELECTOR
 from kafkapy.cli.local.local_cluster import LocalCluster
 
 PATIENCE_S = 30.0

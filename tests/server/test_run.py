@@ -24,9 +24,9 @@ from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, request_head
 from kafkapy.protocol.messages import encode_request
 from kafkapy.server import run
-from kafkapy.server.binding import bind
+from kafkapy.server.disk.open_files import room_for_files
 from kafkapy.server.journal import Lines
-from kafkapy.server.open_files import room_for_files
+from kafkapy.server.sockets.binding import bind
 
 ASK = frame(request_head(ApiKey.API_VERSIONS, 0, 1, "test"), encode_request(18, 0, {}))
 
@@ -319,10 +319,42 @@ def failure_of(main: Callable[[], Awaitable[None]]) -> DiskFailed:
     return failed
 
 
-def test_a_listener_may_have_its_own_bound_of_connections(config: BrokerConfig) -> None:
-    config = BrokerConfig({**config.static, "listener.name.plaintext.max.connections": "5"})
-    assert run._max_connections(config, "PLAINTEXT") == 5
-    assert run._max_connections(config, "CONTROLLER") == config.max_connections
+@pytest.mark.usefixtures("collector")
+def test_max_connections_are_those_of_all_of_a_brokers_listeners(config: BrokerConfig) -> None:
+    """Of a controller's as many again: clients cannot keep voters from one another."""
+    config = BrokerConfig(
+        {
+            **config.static,
+            "listeners": "PLAINTEXT://127.0.0.1:0,OTHER://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT,"
+            "CONTROLLER:PLAINTEXT",
+            "max.connections": "1",
+        }
+    )
+    heard: dict[str, bytes] = {}
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            shell = run.Shell(config, Lines(io.StringIO()), sockets)
+            nursery.start_soon(shell.clock.run)
+            nursery.start_soon(shell.reactor.run)
+            await shell.start()
+            for name, client in clients.items():
+                client.sock.connect(addresses[name])
+                client.sock.sendall(ASK)
+                heard[name] = await trio.to_thread.run_sync(client.hears)
+            await shell.stop()
+            nursery.cancel_scope.cancel()
+
+    names = ("PLAINTEXT", "OTHER", "CONTROLLER")
+    clients = {name: Client() for name in names}
+    with ExitStack() as closing_all:
+        sockets = [(endpoint, bind(endpoint, config)) for endpoint in config.listening.all]
+        addresses = {endpoint.name: sock.getsockname() for endpoint, sock in sockets}
+        for owned in (*(sock for _, sock in sockets), *(one.sock for one in clients.values())):
+            closing_all.callback(owned.close)
+        trio.run(main)
+    assert [heard[name] != b"" for name in names] == [True, False, True]
 
 
 def test_a_node_in_plain_text_loads_nothing_of_tls_or_sasl() -> None:
@@ -333,7 +365,7 @@ def test_a_node_in_plain_text_loads_nothing_of_tls_or_sasl() -> None:
         "from kafkapy.server import run\n"
         "assert run._tls(minimal(), None) is None\n"
         "print([one for one in sys.modules if one.startswith(('kafkapy.server.tls', "
-        "'kafkapy.broker.config.security', 'kafkapy.broker.security.sasl'))])"
+        "'kafkapy.broker.config.security.listener_security', 'kafkapy.broker.security.sasl'))])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"

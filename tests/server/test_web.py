@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import trio
 
-from kafkapy.broker.config.tls import PEM, Store
+from kafkapy.broker.config.security.tls import PEM, Store
 from kafkapy.broker.security.fetching import FetchRequest
 from kafkapy.core.seams import Callback
 from kafkapy.server.web import Web
-from kafkapy.testing.certificates import Authority
+from kafkapy.testing.security.certificates import Authority
 
 NOBODY = Store("ssl.truststore", PEM, None)
 KEYS = b'{"keys": []}'

@@ -131,9 +131,34 @@ def test_a_newer_state_fences_who_knows_the_older_one(coordinator: Coordinator) 
     assert coordinator.ask(ReadState(KEY, 7)) == StateRead(5, 100, ())
 
 
+def test_who_knows_the_state_of_a_group_that_was_deleted_is_fenced(
+    coordinator: Coordinator,
+) -> None:
+    """The one of the same name begins with the first epoch again."""
+    coordinator.ask(write(3, DONE))
+    coordinator.ask(DeleteState(KEY))
+    coordinator.ask(InitializeState(KEY, 1, -1))
+    assert refused(coordinator, write(6, DONE)) is ErrorCode.FENCED_STATE_EPOCH
+    assert coordinator.ask(ReadState(KEY, 7)) == StateRead(1, -1, ())
+
+
 def test_initialized_again_it_is_as_it_was(coordinator: Coordinator) -> None:
     coordinator.ask(InitializeState(KEY, 4, 0))
     assert coordinator.written == []
+
+
+def test_who_has_begun_is_not_taken_back_by_being_initialized_without_an_offset(
+    coordinator: Coordinator,
+) -> None:
+    """As by a heartbeat, after an alteration of offsets that did not come through."""
+    coordinator.ask(InitializeState(KEY, 4, -1))
+    coordinator.ask(write(3, DONE))
+    coordinator.ask(InitializeState(KEY, 4, -1))
+    assert coordinator.written == []
+    coordinator.ask(InitializeState(KEY, 5, -1))
+    assert coordinator.ask(ReadState(KEY, 7)) == StateRead(5, 3, (DONE,))
+    assert refused(coordinator, write(3, DONE)) is ErrorCode.FENCED_STATE_EPOCH
+    assert refused(coordinator, ReadState(KEY, 6)) is ErrorCode.FENCED_LEADER_EPOCH
 
 
 def test_the_start_never_goes_back(coordinator: Coordinator) -> None:

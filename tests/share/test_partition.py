@@ -7,6 +7,7 @@ import pytest
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import NEVER, Instant
 from kafkapy.share.partition import (
+    BATCH_OPTIMIZED,
     RECORD_LIMIT,
     Acknowledgement,
     Asked,
@@ -167,6 +168,17 @@ def test_who_renews_keeps_it() -> None:
     assert acknowledge(share, 0, 4, ACCEPT) == (StateBatch(0, 4, S.ACKNOWLEDGED, 1),)
 
 
+def test_who_renews_in_the_moment_of_acquiring_keeps_it() -> None:
+    """Nothing tells such a record from its neighbours but what is said of it."""
+    share = new()
+    acquire(share, now=0)
+    written = acknowledge(share, 0, 3, RELEASE, RENEW, RELEASE, RENEW, now=0)
+    assert written == (StateBatch(0, 0, S.AVAILABLE, 1), StateBatch(2, 2, S.AVAILABLE, 1))
+    assert acknowledge(share, 1, 1, ACCEPT) == (StateBatch(1, 1, S.ACKNOWLEDGED, 1),)
+    assert acknowledge(share, 3, 9, ACCEPT) == (StateBatch(3, 9, S.ACKNOWLEDGED, 1),)
+    assert acquire(share, "b", spans=((0, 9),)) == [(0, 0, 2), (2, 2, 2)]
+
+
 def test_where_renewing_is_not_allowed_it_is_refused() -> None:
     share = new(limits=ShareLimits(may_renew=False))
     acquire(share)
@@ -211,6 +223,43 @@ def test_no_more_is_under_way_than_may_be() -> None:
     assert share.fetch_offset is None
     acknowledge(share, 0, 9, ACCEPT)
     assert share.fetch_offset == 20
+
+
+@pytest.mark.parametrize("mode", [BATCH_OPTIMIZED, RECORD_LIMIT])
+def test_what_no_lock_was_left_for_comes_later_though_a_gap_follows(mode: int) -> None:
+    """The gap is what compaction left, or a marker: what lies before it was not handed out."""
+    spans = ((0, 149), (151, 200))
+    share = new()
+    came: list[int] = []
+    for _ in range(3):
+        for first, last, _ in acquire(share, spans=spans, mode=mode):
+            came += range(first, last + 1)
+            acknowledge(share, first, last, ACCEPT)
+    assert came == [*range(150), *range(151, 201)]
+
+
+def test_locks_that_are_all_given_leave_what_is_behind_them_untouched() -> None:
+    """One record came back, and there is room for none besides it."""
+    share = new(limits=replace(LIMITS, max_record_locks=10))
+    acquire(share, "a", spans=((0, 9),))
+    acknowledge(share, 4, 4, RELEASE)
+    assert acquire(share, "b", spans=((0, 9), (10, 14), (16, 19)), mode=RECORD_LIMIT) == [(4, 4, 2)]
+    assert share.end_offset == 10
+    acknowledge(share, 4, 4, ACCEPT, member="b")
+    acknowledge(share, 0, 3, ACCEPT)
+    acknowledge(share, 5, 9, ACCEPT)
+    found = acquire(share, spans=((10, 14), (16, 19)), mode=RECORD_LIMIT, until=21)
+    assert found == [(10, 14, 1), (16, 19, 1)]
+    assert share.end_offset == 21
+
+
+def test_a_marker_behind_what_was_not_taken_is_not_over_before_it() -> None:
+    share = new(limits=replace(LIMITS, max_record_locks=3))
+    assert acquire(share, spans=((0, 4),), mode=RECORD_LIMIT, until=6) == [(0, 2, 1)]
+    acknowledge(share, 0, 2, ACCEPT)
+    assert acquire(share, spans=((0, 4),), mode=RECORD_LIMIT, until=6) == [(3, 4, 1)]
+    acknowledge(share, 3, 4, ACCEPT)
+    assert share.start_offset == 6
 
 
 def test_what_the_log_does_not_have_any_more_is_over() -> None:

@@ -130,8 +130,8 @@ for module in ("fcntl", "resource", "pwd", "grp"):
     sys.modules[module] = None
 for name in ("pread", "preadv", "pwrite", "pwritev", "sendfile", "fdatasync", "sysconf", "writev"):
     delattr(os, name)
-import kafkapy.server.reactor
-kafkapy.server.reactor.select = None
+import kafkapy.server.sockets.reactor
+kafkapy.server.sockets.reactor.select = None
 selectors.DefaultSelector = selectors.SelectSelector
 class Without(type):
     def __getattribute__(cls, name):

@@ -25,11 +25,11 @@ final class StorageTests {
             Session.done(producer.send(
                 new ProducerRecord<>(s.topic, 0, null, Session.filled(500_000))));
         }
-        Session.eventually("the log start moves",
-            () -> s.offset(0, OffsetSpec.earliest()) > 0);
+        // Two a segment: what is written to stays, all others go, perhaps one after the other.
+        Session.eventually("the log starts with its last segment",
+            () -> s.offset(0, OffsetSpec.earliest()) == 4);
         Session.same(6L, s.end(0));
-        long start = s.offset(0, OffsetSpec.earliest());
-        Session.same(start, Session.read(s.reader(), (int) (6 - start)).get(0).offset());
+        Session.same(4L, Session.read(s.reader(), 2).get(0).offset());
     }
 
     private static void compaction(Session s) throws Exception {

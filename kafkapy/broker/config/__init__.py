@@ -3,8 +3,8 @@
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint, Listeners, SecurityProtocol
 from kafkapy.broker.config.properties import parse_properties
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.config.topic_config import TopicConfigs
-from kafkapy.broker.config.values import ConfigError
 
 __all__ = [
     "BrokerConfig",

@@ -11,15 +11,15 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from kafkapy.broker.config.altering.synonyms import LISTENER_PREFIX, broker_synonyms, scale_ms
 from kafkapy.broker.config.combinations import check_together
-from kafkapy.broker.config.key import Key, NoDefault, Value
 from kafkapy.broker.config.listeners import Endpoint, Listeners
 from kafkapy.broker.config.properties import parse_properties
-from kafkapy.broker.config.refusals import refuse_unbuilt
 from kafkapy.broker.config.resolve import Layers
-from kafkapy.broker.config.synonyms import LISTENER_PREFIX, broker_synonyms, scale_ms
-from kafkapy.broker.config.table import BrokerKeys, is_known, key_of
-from kafkapy.broker.config.values import ConfigError, parse
+from kafkapy.broker.config.table.broker_keys import BrokerKeys, is_known, key_of
+from kafkapy.broker.config.table.key import Key, NoDefault, Value
+from kafkapy.broker.config.table.refusals import refuse_unbuilt
+from kafkapy.broker.config.table.values import ConfigError, parse
 
 Layer = Mapping[str, str]
 Altered = Callable[[frozenset[str]], None]
@@ -158,8 +158,8 @@ class BrokerConfig(BrokerKeys):
 
 def _check_secured(config: BrokerConfig) -> None:
     """Imported where it is needed alone: a start in plain text does not pay for it."""
-    from kafkapy.broker.config.security import check_secured
-    from kafkapy.broker.config.tls import check_tls
+    from kafkapy.broker.config.security.listener_security import check_secured
+    from kafkapy.broker.config.security.tls import check_tls
 
     check_secured(config)
     check_tls(config)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from kafkapy.broker.config.key import Section
-from kafkapy.broker.config.make import int32, strings
-from kafkapy.broker.config.validators import between
+from kafkapy.broker.config.table.key import Section
+from kafkapy.broker.config.table.make import int32, strings
+from kafkapy.broker.config.table.validators import between
 from kafkapy.core.errors import ErrorCode, Refused
 
 _LEAST_MS: Final = 100

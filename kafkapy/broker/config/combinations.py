@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkapy.broker.config.listeners import parse_voters
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 
 if TYPE_CHECKING:
     from kafkapy.broker.config.broker_config import BrokerConfig

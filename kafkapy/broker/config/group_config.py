@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.key import Value
-from kafkapy.broker.config.keys.group import GroupConfigKeys
 from kafkapy.broker.config.resolve import inherited
-from kafkapy.broker.config.values import ConfigError, parse
+from kafkapy.broker.config.table.key import Value
+from kafkapy.broker.config.table.keys.group import GroupConfigKeys
+from kafkapy.broker.config.table.values import ConfigError, parse
 from kafkapy.core.errors import ErrorCode, Refused
 
 # Key of a group -> the broker's lower and upper bound, as far as there are such keys.

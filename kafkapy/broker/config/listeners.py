@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
 
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 
 _ENDPOINT: Final = re.compile(
     r"(?P<name>[\w.-]+)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>\d+)"

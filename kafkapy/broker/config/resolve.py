@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
-from kafkapy.broker.config.key import Key
-from kafkapy.broker.config.synonyms import broker_synonyms, scale_ms
-from kafkapy.broker.config.table import BrokerKeys, key_of
-from kafkapy.broker.config.values import to_text
+from kafkapy.broker.config.altering.synonyms import broker_synonyms, scale_ms
+from kafkapy.broker.config.table.broker_keys import BrokerKeys, key_of
+from kafkapy.broker.config.table.key import Key
+from kafkapy.broker.config.table.values import to_text
 
 Layer = Mapping[str, str]
 

@@ -3,14 +3,14 @@
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.client_metrics import ClientMetricsKeys, check_client_metrics
 from kafkapy.broker.config.group_config import check_group
-from kafkapy.broker.config.key import ConfigType, Section
-from kafkapy.broker.config.keys.group import GroupConfigKeys
-from kafkapy.broker.config.keys.topic import TopicKeys
 from kafkapy.broker.config.resolve import Layers, Source, inherited
 from kafkapy.broker.config.resources import Resource
-from kafkapy.broker.config.table import BrokerKeys
+from kafkapy.broker.config.table.broker_keys import BrokerKeys
+from kafkapy.broker.config.table.key import ConfigType, Section
+from kafkapy.broker.config.table.keys.group import GroupConfigKeys
+from kafkapy.broker.config.table.keys.topic import TopicKeys
+from kafkapy.broker.config.table.values import to_text
 from kafkapy.broker.config.topic_config import check_topic
-from kafkapy.broker.config.values import to_text
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.rules import TopicSetting, Values
 from kafkapy.kraft.controller.topics.names import check_name

@@ -12,11 +12,11 @@ from dataclasses import fields
 from typing import Any, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.key import Value
-from kafkapy.broker.config.keys.topic import TopicKeys
-from kafkapy.broker.config.refusals import refuse_unbuilt
 from kafkapy.broker.config.resolve import inherited
-from kafkapy.broker.config.values import ConfigError, parse
+from kafkapy.broker.config.table.key import Value
+from kafkapy.broker.config.table.keys.topic import TopicKeys
+from kafkapy.broker.config.table.refusals import refuse_unbuilt
+from kafkapy.broker.config.table.values import ConfigError, parse
 from kafkapy.broker.relays.settings import problem_of
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.config import LogConfig

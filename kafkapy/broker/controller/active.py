@@ -88,6 +88,4 @@ class ActiveController:
         self._link.create_topics(event, then)
 
     def forward(self, request: memoryview, call: "Call[Any]") -> Answer:
-        if self._local.is_active:
-            return self._local.forward(request, call)
         return self._remote.forwarding(request, call, self._local)

@@ -4,7 +4,8 @@
              \\-> answered                        \\-> the time is up: REQUEST_TIMED_OUT
 
 What broke on the way may have been carried out: it is asked again all the same, as Kafka does;
-a topic that exists by then says so. A node that comes to lead itself answers in the process.
+a topic that exists by then says so. A node that leads itself answers in the process; if it stops
+leading before it has, the next one is asked.
 """
 
 from collections.abc import Callable, Mapping
@@ -49,9 +50,11 @@ class Forwarding:
         self._local = local
         self._clock = clock
         self._deadline = later(clock.now(), timeout_ms)
+        self._is_fresh = True
 
     def begin(self) -> Later:
         self._attempt()
+        self._is_fresh = False
         return self.answer
 
     def _attempt(self) -> None:
@@ -64,23 +67,29 @@ class Forwarding:
             self._remote.send_envelope(self._fields, self._answered, left_ms)
 
     def _ask_here(self, local: LocalController) -> None:
-        """The request once more from its bytes: the frame it came in is gone."""
         request = memoryview(self._fields["request_data"])
-        header, at = read_request_header(request)
-        self._call.body = decode_request(header.api_key, header.api_version, request[at:])
+        if not self._is_fresh:  # the frame that its body was read from is gone
+            header, at = read_request_header(request)
+            self._call.body = decode_request(header.api_key, header.api_version, request[at:])
         try:
             answer = local.forward(request, self._call)
         except Refused as refused:
-            answer = refusal(self._call, refused)
+            answer = self._refusal(refused)
         if isinstance(answer, Later):
-            answer.when_resolved(lambda resolved: self.answer.resolve(resolved.answer))
+            answer.when_resolved(lambda resolved: self._answered_here(local, resolved.answer))
+        else:
+            self._answered_here(local, answer)
+
+    def _answered_here(self, local: LocalController, answer: Resolved) -> None:
+        if not local.is_active and says_not_controller(answer):
+            self._again()
         else:
             self.answer.resolve(answer)
 
     def _answered(self, answer: Any) -> None:
         lost = answer is None or isinstance(answer, CallFailed)
         if lost or answer.error_code == ErrorCode.NOT_CONTROLLER:
-            self._clock.call_at(later(self._clock.now(), RETRY_MS), self._attempt)
+            self._again()
         elif answer.error_code:
             code = ErrorCode(int(answer.error_code))
             self.answer.resolve(Hangup(f"the controller refused an envelope: {code.name}"))
@@ -92,8 +101,24 @@ class Forwarding:
             else:
                 self.answer.resolve(Encoded(parts))
 
+    def _again(self) -> None:
+        self._clock.call_at(later(self._clock.now(), RETRY_MS), self._attempt)
+
     def _too_late(self) -> Resolved:
+        return self._refusal(Refused(ErrorCode.REQUEST_TIMED_OUT))
+
+    def _refusal(self, refused: Refused) -> Resolved:
         try:
-            return refusal(self._call, Refused(ErrorCode.REQUEST_TIMED_OUT))
+            return refusal(self._call, refused)
         except Hangup as silent:  # the answer has no place for it
             return silent
+
+
+def says_not_controller(answer: Any) -> bool:
+    """Whether a controller that stopped leading gave up any of what it was asked. What it had
+    done by then, it has done."""
+    if isinstance(answer, Mapping):
+        return answer.get("error_code") == ErrorCode.NOT_CONTROLLER or any(
+            says_not_controller(one) for one in answer.values()
+        )
+    return isinstance(answer, list | tuple) and any(map(says_not_controller, answer))

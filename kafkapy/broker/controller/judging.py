@@ -3,15 +3,16 @@
     (Incremental)AlterConfigs --> of brokers: this one knows its own settings --> refused here
                              \\-> all the rest, forwarded --> the two answers are one
 
-What is refused is left out of what is forwarded, so that nobody writes it down.
+What is refused is left out of what is forwarded, so that nobody writes it down. Who may not alter
+a broker is refused here already, before its settings and files are looked at; the controller asks
+again.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from kafkapy.broker.config.alter import check_incremental, check_legacy, is_of_brokers
-from kafkapy.broker.config.resources import Resource
+from kafkapy.broker.config.altering.alter import check_incremental, check_legacy, is_of_brokers
 from kafkapy.broker.controller.answers import decoded
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields, Later, Resolved
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kafkapy.broker.node.broker_role import BrokerRole
 
 _Refusals = dict[ConfigResource, Refused]
+_CONFIG_FIELDS: Final = ("name", "value", "config_operation")  # the legacy request has no operation
 
 
 def forward(broker: "BrokerRole", request: memoryview, call: Call[Any]) -> Answer:
@@ -60,11 +62,7 @@ def _name(resource: Any) -> ConfigResource:
 def _fields(resource: Any) -> Fields:
     kind, name = _name(resource)
     configs = [
-        {
-            "name": one.name,
-            "value": one.value,
-            "config_operation": getattr(one, "config_operation", None),
-        }
+        {name: getattr(one, name) for name in _CONFIG_FIELDS if hasattr(one, name)}
         for one in resource.configs
     ]
     return {"resource_type": kind, "resource_name": name, "configs": configs}
@@ -85,16 +83,17 @@ def _refusals(broker: "BrokerRole", call: Call[Any]) -> _Refusals:
 
 
 def _check(broker: "BrokerRole", call: Call[Any], resource: ConfigResource, asked: Any) -> None:
+    def permit() -> None:
+        require_for_configs(broker, call, Operation.ALTER_CONFIGS, *resource)
+
     if call.api_key == ApiKey.ALTER_CONFIGS:
-        check_legacy(broker.config, resource, [(one.name, one.value) for one in asked.configs])
+        pairs = [(one.name, one.value) for one in asked.configs]
+        check_legacy(broker.config, resource, pairs, permit=permit)
     else:
-        # Only of loggers is it asked before their settings are looked at, and here.
-        if resource[0] == int(Resource.BROKER_LOGGER):
-            require_for_configs(broker, call, Operation.ALTER_CONFIGS, *resource)
         alterations = [
             Alteration(one.name, one.config_operation, one.value) for one in asked.configs
         ]
-        check_incremental(broker.config, resource, alterations)
+        check_incremental(broker.config, resource, alterations, permit=permit)
 
 
 def _joined(call: Call[Any], rows: Sequence[Fields], answer: Resolved) -> Resolved:

@@ -8,7 +8,7 @@ asks the leader again when its metadata is older than its metadata.max.age.ms.
 from typing import Protocol
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.shared_values import RACK_AWARE_SELECTOR
+from kafkapy.broker.config.table.shared_values import RACK_AWARE_SELECTOR
 from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.time import Instant

@@ -7,6 +7,9 @@ from kafkapy.kraft.features import SHARE_VERSION
 from kafkapy.kraft.image.image import MetadataImage
 
 _GROUP_VERSION = "group.version"
+# Places of relays (docs/RELAYS.md), and where the groups of a topic that is made smaller go on
+# (docs/SHRINKING.md).
+LASTING_GROUPS = ("kafkapy-relay.", "kafkapy-shrink.")
 
 
 def group_settings(config: BrokerConfig, image: MetadataImage) -> GroupSettings:
@@ -60,6 +63,7 @@ def group_settings(config: BrokerConfig, image: MetadataImage) -> GroupSettings:
         offset_metadata_max_bytes=config.offset_metadata_max_bytes,
         offsets_retention_ms=config.offsets_retention_minutes * MINUTE_MS,
         offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,
+        lasting_groups=LASTING_GROUPS,
         groups={
             name: values
             for (kind, name), values in image.all_configs.items()

@@ -1,12 +1,15 @@
 """AlterConfigs, v0-2: the legacy one, which unsets whatever is not named."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.config.alter import check_legacy, duplicates
+from kafkapy.broker.config.altering.alter import check_legacy, duplicates
+from kafkapy.broker.config.resources import Resource
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.relays.permission import require_for_relay
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import require_for_configs
+from kafkapy.broker.views.permission import require_to_alter_view
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import Operation
 from kafkapy.kraft.controller.configs import ConfigReply, ReplaceConfigs
@@ -42,9 +45,12 @@ def handle(node: "Needs", call: "Call[AlterConfigsRequest]") -> Answer:
             continue
         pairs: Pairs = tuple((config.name, config.value) for config in one.configs)
         try:
-            check_legacy(node.config, resource, pairs, brokers)
-            require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
-            require_for_relay(node, call, resource[1], pairs)
+            permit = partial(require_for_configs, node, call, Operation.ALTER_CONFIGS, *resource)
+            check_legacy(node.config, resource, pairs, brokers, permit=permit)
+            if resource[0] == int(Resource.TOPIC):
+                require_for_relay(node, call, resource[1], pairs)
+                standing = node.controller.image.configs(*resource)
+                require_to_alter_view(node, call, standing)
         except Refused as refused:
             verdicts[resource] = refused
         else:

@@ -14,7 +14,7 @@ from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHe
 from kafkapy.group.consumer.member import Target
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.uuids import ZERO_UUID, uuid_to_text
-from kafkapy.protocol.error_messages import message_of
+from kafkapy.protocol.error_messages import message_of_heartbeat
 from kafkapy.protocol.heartbeat_response import pack_heartbeat_response
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _answer(
         return {
             "throttle_time": 0,
             "error_code": reply.code,
-            "error_message": message_of(reply),
+            "error_message": message_of_heartbeat(reply),
             "member_id": None,
             "member_epoch": 0,
             "heartbeat_interval": 0,

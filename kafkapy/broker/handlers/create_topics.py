@@ -14,6 +14,7 @@ from kafkapy.broker.relays.permission import require_for_relay
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.requests.translations import millis
 from kafkapy.broker.security.authorizer.asking import allows, would_allow
+from kafkapy.broker.views.permission import require_for_view
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import later
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
@@ -70,6 +71,7 @@ def handle(node: "Needs", call: "Call[CreateTopicsRequest]") -> Answer:
     for topic in body.topics:
         try:
             require_for_relay(node, call, topic.name, _settings(topic))
+            require_for_view(node, call, _settings(topic))
         except Refused as denied:
             refused.setdefault(topic.name, denied)
     mutations = Mutations(node, call, strict_since=STRICT_ABOUT_QUOTAS)

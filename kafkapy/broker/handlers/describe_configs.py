@@ -5,7 +5,7 @@ kafkapy has no named loggers: BROKER_LOGGER describes nothing.
 
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.config.describe import (
+from kafkapy.broker.config.altering.describe import (
     Described,
     describe_broker,
     describe_client_metrics,

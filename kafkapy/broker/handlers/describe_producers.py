@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from kafkapy.broker.metadata.topic_names import why_illegal
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.broker.security.authorizer.asking import require
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.log.producers.producer_state import ProducerEntry
 
@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 
     from kio.schema.describe_producers.v0.request import DescribeProducersRequest
 
-    from kafkapy.broker.requests.needs import HasAuthorizer, HasImage, HasPartitions
+    from kafkapy.broker.requests.needs import (
+        HasAuthorizer,
+        HasImage,
+        HasPartitions,
+        HearsOfDisks,
+    )
 
-    class Needs(HasAuthorizer, HasImage, HasPartitions, Protocol): ...
+    class Needs(HasAuthorizer, HasImage, HasPartitions, HearsOfDisks, Protocol): ...
 
 
 _NONE = -1
@@ -50,6 +55,9 @@ def _partition(
         producers = [_producer(entry) for entry in partition.log.producers.active()]
     except Refused as refused:
         code, message = refused.code, refused.message
+    except DiskFailed as failed:
+        node.directory_failed(failed)
+        code, message = ErrorCode.KAFKA_STORAGE_ERROR, None
     return {
         "partition_index": index,
         "error_code": code,

@@ -7,6 +7,7 @@ brokers serve, or what is not for handing on, is refused.
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.controller.envelope import address_from, principal_from
+from kafkapy.broker.controller.forwarding import says_not_controller
 from kafkapy.broker.requests.apis import Api, find_api
 from kafkapy.broker.requests.dispatch import encode, refusal
 from kafkapy.broker.requests.request import Answer, Call, Fields, Hangup, Later, Peer, Resolved
@@ -82,8 +83,8 @@ def _opened(call: "Call[Any]", peer: Peer) -> "tuple[Call[Any], Api]":
 
 
 def _wrapped(role: "ControllerRole", inner: "Call[Any]", answer: Resolved) -> Fields:
-    """If it stopped leading meanwhile the broker asks the next one."""
-    if not role.controller.is_active:
+    """If it stopped leading before it was done the broker asks the next one."""
+    if not role.controller.is_active and says_not_controller(answer):
         return _error(ErrorCode.NOT_CONTROLLER)
     if isinstance(answer, Hangup):  # the broker hangs up on its client
         return _error(ErrorCode.INVALID_REQUEST)

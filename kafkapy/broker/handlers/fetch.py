@@ -96,8 +96,9 @@ class _Fetch:
         self._max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
         if request.replica_id < 0:
             self._max_bytes = min(self._max_bytes, max(FETCH_ANSWER_BYTES, request.min_bytes))
-            if node.quotas is not None:
-                most = node.quotas.most_fetched(call.peer, call.client_id)
+            quotas = node.quotas
+            if quotas is not None:
+                most = quotas.account(call.peer, call.client_id).most_fetched
                 self._max_bytes = self._max_bytes if most is None else min(self._max_bytes, most)
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         self._read_bytes = 0

@@ -5,17 +5,20 @@ A broker's settings are judged by that broker first, which knows its server.prop
 so none of them can be altered.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.config.alter import check_incremental, duplicates
+from kafkapy.broker.config.altering.alter import check_incremental, duplicates
 from kafkapy.broker.config.resources import Resource
 from kafkapy.broker.controller.ask import verdict
 from kafkapy.broker.relays.permission import require_for_relay
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import require_for_configs
+from kafkapy.broker.views.permission import require_to_alter_view
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import Operation
 from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, ConfigReply
+from kafkapy.kraft.controller.configs import Operation as ConfigOperation
 from kafkapy.kraft.image.delta import ConfigResource
 
 if TYPE_CHECKING:
@@ -48,13 +51,17 @@ def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answe
             continue
         alterations = _alterations(one)
         try:
-            # Only of loggers is it asked before their settings are looked at.
-            if resource[0] == int(Resource.BROKER_LOGGER):
-                require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
-            check_incremental(node.config, resource, alterations, brokers)
-            require_for_configs(node, call, Operation.ALTER_CONFIGS, *resource)
-            told = [(one.key, one.value) for one in alterations]
-            require_for_relay(node, call, resource[1], told)
+            check_incremental(
+                node.config,
+                resource,
+                alterations,
+                brokers,
+                permit=partial(require_for_configs, node, call, Operation.ALTER_CONFIGS, *resource),
+            )
+            if resource[0] == int(Resource.TOPIC):
+                standing = node.controller.image.configs(*resource)
+                require_for_relay(node, call, resource[1], _told(alterations), standing)
+                require_to_alter_view(node, call, standing)
         except Refused as refused:
             verdicts[resource] = refused
         else:
@@ -74,6 +81,14 @@ def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answe
 
 def _alterations(resource: "AlterConfigsResource") -> tuple[Alteration, ...]:
     return tuple(Alteration(one.name, one.config_operation, one.value) for one in resource.configs)
+
+
+def _told(alterations: tuple[Alteration, ...]) -> list[tuple[str, str | None]]:
+    """What they say; None: it is unset."""
+    return [
+        (one.key, None if one.operation == ConfigOperation.DELETE else one.value)
+        for one in alterations
+    ]
 
 
 def _response(verdicts: dict[ConfigResource, Refused | None]) -> Fields:

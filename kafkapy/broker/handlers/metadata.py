@@ -3,7 +3,8 @@ in the answer, v12 topic ids in the request, v13 a top-level error.
 
 The answer about all topics is encoded once per version and listener and kept until the
 metadata changes: with 10,000 partitions it is the one answer that costs something. About what a
-leader led that may have died a moment ago the answer waits (metadata/leaders_in_doubt.py).
+leader led that may have died a moment ago the answer waits (metadata/leaders_in_doubt.py), and who
+did stays among the brokers for a while (metadata/recently_dead.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from kio.schema.metadata.v13.request import MetadataRequest, MetadataRequestTopic
 
     from kafkapy.broker.metadata.leaders_in_doubt import LeadersInDoubt
+    from kafkapy.broker.metadata.recently_dead import RecentlyDead
     from kafkapy.broker.requests.needs import (
         CreatesTopics,
         HasAuthorizer,
@@ -49,6 +51,9 @@ if TYPE_CHECKING:
 
         @property
         def leaders_in_doubt(self) -> LeadersInDoubt: ...
+
+        @property
+        def recently_dead(self) -> RecentlyDead: ...
 
 
 def handle(node: "Needs", call: "Call[MetadataRequest]") -> Answer:
@@ -173,7 +178,7 @@ def _response(
         "throttle_time": 0,
         "brokers": [
             {"node_id": one.node_id, "host": one.host, "port": one.port, "rack": one.rack}
-            for one in node.cluster.brokers(call.peer.listener)
+            for one in node.cluster.brokers(call.peer.listener, and_fenced=node.recently_dead)
         ],
         "cluster_id": node.cluster_id,
         # KRaft tells clients some broker: whoever it is forwards to the controller.
@@ -208,7 +213,9 @@ def _by_id(node: "Needs", call: "Call[MetadataRequest]", topic_id: UUID) -> dict
 
 def _by_name(node: "Needs", call: "Call[MetadataRequest]", name: str | None) -> dict[str, Any]:
     found = None if name is None else node.image.topics_by_name.get(name)
-    if not allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, name or ""):
+    # Of what can be no topic nobody is refused anything that the journal should hear of.
+    may = allows if found is not None or is_legal_topic_name(name or "") else would_allow
+    if not may(node, call, Operation.DESCRIBE, ResourceType.TOPIC, name or ""):
         return _missing(call, name, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if found is not None:
         return _topic(node, call, found)
@@ -219,17 +226,19 @@ def _create_if_asked(node: "Needs", call: "Call[MetadataRequest]", name: str) ->
     creates = node.config.auto_create_topics_enable and optional(
         call.body, "allow_auto_topic_creation", True
     )
-    if creates and not _may_create(node, call, name):
+    is_legal = is_legal_topic_name(name)
+    if creates and not _may_create(node, call, name, is_legal=is_legal):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    if not is_legal_topic_name(name):
+    if not is_legal:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if creates:
         return node.auto_create_topic(name)
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _may_create(node: "Needs", call: "Call[MetadataRequest]", name: str) -> bool:
-    return would_allow(node, call, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME) or allows(
+def _may_create(node: "Needs", call: "Call[MetadataRequest]", name: str, *, is_legal: bool) -> bool:
+    may = allows if is_legal else would_allow
+    return would_allow(node, call, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME) or may(
         node, call, Operation.CREATE, ResourceType.TOPIC, name
     )
 

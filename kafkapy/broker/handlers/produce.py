@@ -19,7 +19,7 @@ from kafkapy.broker.produce.appending import (
 )
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.transactions.verification import ToAppend, Verified, mode_of_produce
-from kafkapy.core.errors import Corrupt, ErrorCode, Refused
+from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.protocol.batch import TRANSACTIONAL_BIT, first_attributes, read_header
 from kafkapy.protocol.produce_request import ProduceRequestView
 
@@ -136,6 +136,8 @@ class _Transactional:
                 )
             except Refused:
                 pass  # the append finds the same, and answers it
+            except DiskFailed as failed:
+                partition.disk_failed(failed)  # and the append finds it offline
             else:
                 at = len(self._batches)
                 self._batches.append(batch)

@@ -14,7 +14,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.share.events import ShareHeartbeat, ShareHeartbeatHeard
 from kafkapy.group.share.member import Target
 from kafkapy.kraft.acls import Operation, ResourceType
-from kafkapy.protocol.error_messages import message_of
+from kafkapy.protocol.error_messages import message_of_heartbeat
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -58,7 +58,7 @@ def _fields(reply: ShareHeartbeatHeard | Refused) -> Fields:
         return {
             "throttle_time": 0,
             "error_code": reply.code,
-            "error_message": message_of(reply),
+            "error_message": message_of_heartbeat(reply),
             "member_id": None,
             "member_epoch": 0,
             "heartbeat_interval": 0,

@@ -15,7 +15,7 @@ from kafkapy.broker.requests.translations import optional
 from kafkapy.broker.security.authorizer.asking import allows
 from kafkapy.broker.transactions.verification import ToAppend, Verified, mode_of_offset_commit
 from kafkapy.coordinator.append_errors import append_error
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.events import (
     CommitOffsetsInTransaction,
@@ -25,6 +25,7 @@ from kafkapy.group.offsets.events import (
 )
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.views import partitions_of
+from kafkapy.log.producers.guards import VerificationGuard
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -84,7 +85,7 @@ def handle(node: "Needs", call: "Call[TxnOffsetCommitRequest]") -> Answer:
         if isinstance(result, Refused):
             later.resolve(_refused(call, rows, append_error(result).code))
         else:
-            shard.submit(_event(body, known), committed)
+            shard.submit(_event(body, known, result), committed)
 
     mode = mode_of_offset_commit(call.version)
     node.verification.verify(body.transactional_id, [batch], mode, verified)
@@ -128,14 +129,20 @@ def _to_append(node: "Needs", call: "Call[TxnOffsetCommitRequest]") -> ToAppend:
     partition = node.partitions.get(CONSUMER_OFFSETS, index)
     if partition is None:
         raise Refused(ErrorCode.NOT_COORDINATOR)
-    producers = partition.log.producers
+    try:
+        producers = partition.log.producers
+    except DiskFailed as failed:  # read when they are first asked for
+        partition.disk_failed(failed)
+        raise append_error(Refused(ErrorCode.KAFKA_STORAGE_ERROR)) from failed
     return ToAppend(
         partition.topic_partition, producers, call.body.producer_id, call.body.producer_epoch
     )
 
 
 def _event(
-    body: "TxnOffsetCommitRequest", commits: list[OffsetToCommit]
+    body: "TxnOffsetCommitRequest",
+    commits: list[OffsetToCommit],
+    guard: VerificationGuard | None,
 ) -> CommitOffsetsInTransaction:
     committer = Committer(
         optional(body, "member_id", ""),
@@ -143,7 +150,7 @@ def _event(
         optional(body, "group_instance_id", None),
     )
     return CommitOffsetsInTransaction(
-        body.group_id, committer, tuple(commits), body.producer_id, body.producer_epoch
+        body.group_id, committer, tuple(commits), body.producer_id, body.producer_epoch, guard
     )
 
 

@@ -17,7 +17,7 @@ from kafkapy.broker.security.authorizer.authorizer import SUPER_USER, THIS_NODE,
 from kafkapy.core.seams import Clock, Journal, Timer
 from kafkapy.core.time import later
 from kafkapy.hooks.api import Asked, Client
-from kafkapy.hooks.guarded import Guarded, HookFailed
+from kafkapy.hooks.guarded import Guarded, HookFailed, kind_of
 from kafkapy.kraft.acls import Operation, ResourceType
 
 
@@ -50,7 +50,7 @@ class HookedAuthorizer(Authorizer):
         try:
             judged = self._hook(client, asked)
             if type(judged) is not bool:
-                what = f"it returned {type(judged).__name__} instead of True or False"
+                what = f"it returned {kind_of(judged)} instead of True or False"
                 raise self._hook.failed(what, what)
         except HookFailed as failed:
             return False, str(failed)

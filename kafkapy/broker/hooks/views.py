@@ -3,9 +3,9 @@
 from typing import Final
 
 from kafkapy.expressions import Expression
-from kafkapy.expressions.compiled import LEAST_COST_US
+from kafkapy.expressions.compiled import cost_of_walking
 from kafkapy.hooks.api import Place, Record
-from kafkapy.hooks.guarded import Guarded
+from kafkapy.hooks.guarded import Guarded, kind_of
 
 _CALL_COST_US: Final = 2
 
@@ -22,7 +22,7 @@ class HookedView:
         self._hook = hook
 
     def holds(self, record: Record, partition: int, topic: str) -> bool:
-        self.cost_us = LEAST_COST_US
+        self.cost_us = cost_of_walking(record)
         if self._where is not None:
             is_let_through = self._where.holds(record, partition, topic)
             self.cost_us = self._where.cost_us
@@ -35,6 +35,6 @@ class HookedView:
         finally:
             self.cost_us += _CALL_COST_US + hook.spent_us - before
         if type(shows) is not bool:
-            what = f"it returned {type(shows).__name__} instead of True or False"
+            what = f"it returned {kind_of(shows)} instead of True or False"
             raise hook.failed(what, what)
         return shows

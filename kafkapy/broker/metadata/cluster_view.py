@@ -1,6 +1,6 @@
 """The cluster as clients of this node are told about it: brokers, controllers, replicas."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container
 from typing import Any, NamedTuple
 
 from kafkapy.kraft.image.image import MetadataImage
@@ -33,11 +33,14 @@ class ClusterView:
     def _image(self) -> MetadataImage:
         return self._current()
 
-    def brokers(self, listener: str, *, with_fenced: bool = False) -> list[NodeAddress]:
+    def brokers(
+        self, listener: str, *, with_fenced: bool = False, and_fenced: Container[int] = ()
+    ) -> list[NodeAddress]:
+        """`and_fenced`: of the fenced ones these."""
         return [
             NodeAddress(broker.id, endpoint.host, endpoint.port, broker.rack, broker.fenced)
             for broker in self._image.brokers.values()
-            if with_fenced or not broker.fenced
+            if with_fenced or not broker.fenced or broker.id in and_fenced
             for endpoint in broker.endpoints
             if endpoint.name == listener
         ]

@@ -14,7 +14,7 @@ order, and those about partitions that are well wait behind it: hence so short.
 from typing import Final
 
 from kafkapy.core.seams import Callback, Clock, Timer
-from kafkapy.core.time import later
+from kafkapy.core.time import Instant, later
 
 # A death is noticed and told within a tenth of that. If it is the active controller's an election
 # comes first, which takes a tenth of a second among machines that are not busy.
@@ -28,7 +28,7 @@ class LeadersInDoubt:
         self._clock = clock
         self._timers: dict[int, Timer] = {}
         # Nobody is in doubt for long, or twice without having been heard between.
-        self._silent: set[int] = set()
+        self._silent_since: dict[int, Instant] = {}
         self._waiting: list[Callback] = []
 
     def __bool__(self) -> bool:
@@ -39,15 +39,19 @@ class LeadersInDoubt:
 
     def hung_up(self, broker_id: int) -> None:
         """The connection over which its records came ended."""
-        if broker_id not in self._silent:
-            self._silent.add(broker_id)
-            until = later(self._clock.now(), DOUBT_MS)
+        if broker_id not in self._silent_since:
+            now = self._silent_since[broker_id] = self._clock.now()
+            until = later(now, DOUBT_MS)
             self._timers[broker_id] = self._clock.call_at(until, lambda: self._settle(broker_id))
 
     def answers(self, broker_id: int) -> None:
         """It lives."""
-        self._silent.discard(broker_id)
+        self._silent_since.pop(broker_id, None)
         self._settle(broker_id)
+
+    def silent_since(self, broker_id: int) -> Instant | None:
+        """When it hung up, if nothing was heard of it since."""
+        return self._silent_since.get(broker_id)
 
     def wait(self, then: Callback) -> None:
         """`then` when there may be something new to say; it may wait again."""

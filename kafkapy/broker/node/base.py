@@ -101,7 +101,7 @@ class NodeBase:
         # None: there are none, and nobody pays for asking.
         self.quotas: ClientQuotas | None = None
         self.address_limits = Limits({})
-        self.client_quotas = ClientQuotas(config, self.address_limits)
+        self.client_quotas = ClientQuotas(config, self.address_limits, clock)
         self.door = Door(config, clock, lambda: self.address_limits)
         self.quorum.subscribe(self._on_delta)
         # Once the image has what was committed when the quorum was first heard of; a lone node
@@ -125,7 +125,8 @@ class NodeBase:
         if self.authorizer is not None:
             self.authorizer.follow(image, delta)
         if delta.quotas:
-            self.address_limits = self.client_quotas.limits = Limits(image.quotas)
+            self.address_limits = Limits(image.quotas)
+            self.client_quotas.follow(self.address_limits)
             has_any = self.address_limits.has_any_of_clients
             self.quotas = self.client_quotas if has_any else None
         names = ("", str(self.node_id))

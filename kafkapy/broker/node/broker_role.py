@@ -23,6 +23,7 @@ from kafkapy.broker.hooks.wiring import HookWiring
 from kafkapy.broker.metadata.auto_topics import AutoTopics
 from kafkapy.broker.metadata.awaited_topics import AwaitedTopics
 from kafkapy.broker.metadata.leaders_in_doubt import LeadersInDoubt
+from kafkapy.broker.metadata.recently_dead import RecentlyDead
 from kafkapy.broker.node.base import NodeBase, Role
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import Lifecycle
@@ -94,6 +95,12 @@ class BrokerRole(Role):
         # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
         self.encoded_metadata: dict[tuple[int, str], bytes] = {}
         self.leaders_in_doubt = LeadersInDoubt(self.clock)
+        self.recently_dead = RecentlyDead(
+            self.clock,
+            self.leaders_in_doubt.silent_since,
+            lambda: self.config.broker_session_timeout_ms,
+            self.encoded_metadata.clear,
+        )
         failed = base.identity.failed
         # Of those for partitions that can be read; the metadata log's may be another one.
         self._log_dir_ids = {
@@ -125,7 +132,7 @@ class BrokerRole(Role):
             facts=self._facts,
             image=lambda: self.image,
             partitions=lambda: self.partitions,
-            hurry=self.replica_sessions.hurry,
+            sessions=self.replica_sessions,
             in_doubt=self.leaders_in_doubt,
             disk_failed=self.directory_failed,
         )
@@ -354,6 +361,7 @@ class BrokerRole(Role):
         """Committed records were folded into the image: act on what they changed."""
         if not delta.is_empty:
             self.encoded_metadata.clear()
+            self.recently_dead.follow(image, delta)
             if self._follows:
                 for resource_type, name in delta.configs:
                     if resource_type == TOPIC_RESOURCE:
@@ -458,14 +466,17 @@ class BrokerRole(Role):
         if not self.logs.has_online:
             self._end(failed)  # as Kafka halts
             return
-        ids = self._log_dir_ids
+        # Replicas are placed without naming their directory, and move: only we know what went with
+        # it, and what did not. So the controller hears of that first.
+        self._tell_directory(self._log_dir_ids[directory], lost)
+        self._assignments.when_told(self._say_what_is_offline)
+
+    def _say_what_is_offline(self) -> None:
         self._facts.offline_dirs = tuple(
             directory_id
-            for path, directory_id in ids.items()
+            for path, directory_id in self._log_dir_ids.items()
             if self.logs.is_directory_offline(path)
         )
-        # Replicas are placed without naming their directory: only we know what went with it.
-        self._tell_directory(ids[directory], lost)
         self.lifecycle.say_now()
 
     def _tell_directory(self, directory_id: UUID, partitions: Iterable[Partition]) -> None:

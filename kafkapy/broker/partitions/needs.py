@@ -34,6 +34,9 @@ class HasReplicas(Protocol):
 
     def led_anew(self, partition: "Partition") -> None: ...
 
+    def left(self, partition: "Partition", replicas: "list[int]") -> None:
+        """They are not in sync any more. Whoever fetches on is to be told of (`follower_lives`)."""
+
 
 class HasHook(Protocol):
     """What a topic does with what is produced to it, before it is appended (hooks/produce.py)."""

@@ -88,12 +88,10 @@ class Partition:
         # What clients have written, and consumers been given, in this life of the process.
         self.bytes_in = 0
         self.bytes_out = 0
-        # Called when a replica's log may begin later than before: DeleteRecords.
-        self.start_watchers: list[Callback] = []
+        self.start_watchers: list[Callback] = []  # of where replicas' logs begin: DeleteRecords
         # While this node leads it and its topic has one: what clients send goes there first.
         self.hook: HasHook | None = None
-        # While this node leads it and others follow.
-        self.followers: Followers | None = None
+        self.followers: Followers | None = None  # while this node leads it and others follow
         self._replication = replication
         # Writing is all that an acknowledgement waits for, whatever `acks` is: kept up to date
         # by `_changed`.
@@ -103,8 +101,7 @@ class Partition:
         self._offline = False
         self._unseen_bytes = 0
         self._acks = Acknowledgements()
-        # acks=1 where the topic wants the disk to have it first.
-        self._unflushed: list[tuple[int, Acknowledge]] = []
+        self._unflushed: list[tuple[int, Acknowledge]] = []  # acks=1, once the disk has it
 
     # --- role ---
 
@@ -133,7 +130,7 @@ class Partition:
         self.isr = tuple(state.isr)
         is_new = old_epoch != self.leader_epoch
         if self.is_leader and is_new:
-            # Even without data, the epoch starts here (formats/replication 4).
+            # Even without data (formats/replication 4).
             self.leader_epoch_start = self.log.log_end_offset
             self.log.assign_epoch(self.leader_epoch, self.log.log_end_offset)
         self._settle_followers(is_new)
@@ -163,7 +160,7 @@ class Partition:
             )
             replication.led_anew(self)
         else:
-            self.followers.settled(self.replicas, self.isr)
+            self._replication.left(self, self.followers.settled(self.replicas, self.isr))
             self._admit_any()
         self._tell_of_start()
 
@@ -325,6 +322,12 @@ class Partition:
         if self.start_watchers:
             self._tell_of_start()
 
+    def follower_lives(self, replica: int, broker_epoch: int) -> None:
+        """It left those in sync and fetches on: nothing has changed for it here."""
+        if self.followers is not None:
+            self.followers.lives(replica, broker_epoch)
+            self.admit(replica)
+
     def knows_follower(self, replica: int) -> bool:
         """Whether it is a replica, as far as this leader has heard."""
         return self.followers is not None and replica in self.followers.progress
@@ -385,7 +388,7 @@ class Partition:
         if isinstance(verdict, Refused):
             # Else somebody knows better: the metadata will say, and both count until then.
             if verdict.code in _NOT_SO:
-                followers.refused()
+                self._replication.left(self, followers.refused())
         elif (
             verdict.leader_epoch == self.leader_epoch
             and verdict.leader == self.leader
@@ -393,7 +396,7 @@ class Partition:
         ):
             self.partition_epoch = verdict.partition_epoch
             self.isr = tuple(verdict.isr)
-            followers.settled(self.replicas, self.isr)
+            self._replication.left(self, followers.settled(self.replicas, self.isr))
             self._changed()
         self._count_appended()
         self._admit_any()  # whoever was ready while the controller was asked

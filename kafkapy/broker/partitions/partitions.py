@@ -227,7 +227,9 @@ class Partitions:
         return 0
 
     def reconfigure(self, topic: str | None) -> None:
-        """A topic's settings (None: every topic's) have changed: they act at once."""
+        """A topic's settings (None: every topic's) have changed: they act at once, after what the
+        metadata said before. Fewer in sync may be enough now, but not for a leader that has not
+        been told yet that another leads."""
         if topic is None:
             topics = list(self._image.topics_by_name.values())
         else:
@@ -237,6 +239,9 @@ class Partitions:
             config = self._config_for(one.name)
             for index in one.partitions:
                 partition = self._by_name.get((one.name, index))
+                if partition is not None and partition.topic_id == one.id:
+                    self._follow_partition(one, index)
+                    partition = self._by_name.get((one.name, index))
                 if partition is not None:
                     self._logs.reconfigure(partition.topic_partition, config)
                     partition.reconfigured()
@@ -250,7 +255,7 @@ class Partitions:
                 self._delete(topic, index)
             return
         if partition is None:
-            partition = self._create(topic, index, state.directory(self._node_id))
+            partition = self._create(topic, index, state)
             if partition is None:
                 return
         followed = (partition.leader, partition.leader_epoch)
@@ -261,14 +266,18 @@ class Partitions:
             self._replication.follow(partition)
         self.on_kept(partition, state)
 
-    def _create(self, topic: TopicState, index: int, directory: UUID | None) -> Partition | None:
+    def _create(self, topic: TopicState, index: int, state: PartitionState) -> Partition | None:
         topic_partition = TopicPartition(topic.name, index)
+        directory = state.directory(self._node_id)
+        node = self._node_id
+        counts = node in state.isr or node in state.elr or node in state.last_known_elr
         try:
             log = self._logs.get_or_create(
                 topic_partition,
                 topic.id,
                 self._config_for(topic.name),
                 assigned=None if directory in _NOT_ASSIGNED else directory,
+                may_be_old=counts and state.partition_epoch > 0,
             )
         except DiskFailed:
             return None  # the directory has gone offline and says so itself
@@ -297,6 +306,8 @@ class Partitions:
         self._backlog.append(partial(self._put_aside, partition.topic_partition))
 
     def _put_aside(self, topic_partition: TopicPartition) -> int:
+        if topic_partition in self._by_name:
+            return 0  # it lives here again, and goes on with what it had
         with suppress(DiskFailed):  # the directory has gone offline and says so itself
             self._logs.delete(topic_partition)
         return _FILES_COST_US

@@ -7,7 +7,6 @@ from kafkapy.coordinator.shards import Shards
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.log.append import Origin
 from kafkapy.log.producers.guards import VerificationGuard
-from kafkapy.protocol.batch import BatchHeader, read_header
 from kafkapy.runtime.record_log import Committed
 
 
@@ -24,7 +23,8 @@ def follow_leadership(shards: Shards[Any, Any], partition: Partition, is_leader:
 
 
 class PartitionShardLog:
-    """The shard appends as the coordinator: no sequences are checked, epochs are."""
+    """The shard appends as the coordinator: no sequences are checked, epochs are, and so is
+    the guard of offsets in a transaction: void if a marker came in between (KIP-890)."""
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition
@@ -37,30 +37,25 @@ class PartitionShardLog:
     def end_offset(self) -> int:
         return self._partition.log.log_end_offset
 
-    def append(self, batch: bytes, *, transaction_version: int = 0) -> int:
+    def append(
+        self,
+        batch: bytes,
+        *,
+        transaction_version: int = 0,
+        guard: VerificationGuard | None = None,
+    ) -> int:
         self._partition.check_leader()
-        first = read_header(batch)
         try:
             info = self._partition.append(
                 memoryview(batch),
                 origin=Origin.COORDINATOR,
                 needs_all=True,
                 transaction_version=transaction_version,
-                guard=self._guard(first),
+                guard=guard,
             )
         except DiskFailed as failed:
-            # The directory goes offline, and the leadership of what was in it with it.
-            self._partition.disk_failed(failed)
-            raise Refused(ErrorCode.KAFKA_STORAGE_ERROR) from failed
+            raise self._refused(failed) from failed
         return info.last_offset + 1
-
-    def _guard(self, header: BatchHeader) -> VerificationGuard | None:
-        """Offsets in a transaction come here once their transaction was verified: the guard
-        is the one standing, and gone if a marker came in between (KIP-890)."""
-        if not header.is_transactional or header.is_control:
-            return None
-        entry = self._partition.log.producers.verifications.get(header.producer_id)
-        return None if entry is None else entry.guard
 
     def when_committed(self, end_offset: int, then: Committed) -> None:
         def acknowledged(code: ErrorCode) -> None:
@@ -73,8 +68,17 @@ class PartitionShardLog:
 
     def read(self, offset: int, max_bytes: int) -> bytes:
         log = self._partition.log
-        found = log.read(offset, max_bytes, upper=log.log_end_offset, min_one_batch=True)
-        data = b"".join(one.read() for one in found.slices)
-        for one in found.slices:
-            one.release()
-        return data
+        try:
+            found = log.read(offset, max_bytes, upper=log.log_end_offset, min_one_batch=True)
+            try:
+                return b"".join(one.read() for one in found.slices)
+            finally:
+                for one in found.slices:
+                    one.release()
+        except DiskFailed as failed:
+            raise self._refused(failed) from failed
+
+    def _refused(self, failed: DiskFailed) -> Refused:
+        """The directory goes offline, and the leadership of what was in it with it."""
+        self._partition.disk_failed(failed)
+        return Refused(ErrorCode.KAFKA_STORAGE_ERROR)

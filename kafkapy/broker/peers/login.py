@@ -2,7 +2,8 @@
 
     begin --> SaslHandshake --> token --> challenge --> token ... --> done: `lifetime_ms`
 
-By which mechanism, and as whom, the settings of the listener say (config/security.py).
+By which mechanism, and as whom, the settings of the listener say
+(config/security/listener_security.py).
 """
 
 from collections.abc import Callable
@@ -103,7 +104,7 @@ class Logins:
         config, tokens = self._config, self._tokens
         if tokens is None or not config.listening.protocol_of(listener).has_sasl:
             return None
-        from kafkapy.broker.config.security import ListenerSecurity
+        from kafkapy.broker.config.security.listener_security import ListenerSecurity
         from kafkapy.broker.security.mechanisms import client_mechanism
 
         name = config.sasl_mechanism_inter_broker_protocol

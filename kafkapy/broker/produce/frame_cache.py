@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.produce.appending import ALL, Appending, may_use, may_write
+from kafkapy.broker.quotas.client_quotas import Account, ClientQuotas
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Peer
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import Instant
@@ -121,15 +122,19 @@ class KnownFrame:
 
 
 class FrameCache:
-    """Of one connection. `lengths` are those of what is remembered: one for each length of
-    topic name."""
+    """Of one connection, and of requests of one version and client id. `lengths` are those of what
+    is remembered: one for each length of topic name. `account` is what the last request of which
+    somebody had to be asked was charged to, if there are quotas."""
 
-    __slots__ = ("_call", "_frames", "_lengths", "_version")
+    __slots__ = ("_call", "_client_id", "_frames", "_lengths", "_version", "_wall", "account")
 
     def __init__(self, peer: Peer) -> None:
         # Of whatever gets the usual answer: that is packed, so nobody asks for more.
         self._call: Call[Any] = Call(ApiKey.PRODUCE, -1, -1, None, None, peer, Instant(0))
         self._version = -1
+        self._client_id: str | None = None
+        self._wall = Instant(0)  # when the last request was served
+        self.account: Account | None = None
         self._frames: dict[bytes, KnownFrame] = {}
         self._lengths: tuple[int, ...] = ()
 
@@ -157,7 +162,7 @@ class FrameCache:
             return None
         if records[ATTRIBUTES_AT] & TRANSACTIONAL_BIT and not frame.is_amid_transaction(records):
             return None
-        wall = node.clock.wall()
+        wall = self._wall = node.clock.wall()
         try:
             info = partition.append(records, needs_all=frame.needs_all, now=wall)
         except (Refused, DiskFailed) as failed:
@@ -178,6 +183,15 @@ class FrameCache:
         peer = self._call.peer
         return Call(_PRODUCE, self._version, correlation_id, frame.client_id, frame.body, peer, now)
 
+    def is_charged(self, quotas: ClientQuotas, size: int, began: float) -> bool:
+        """Whether what was just served is, hereby: without a look at who it is, nor at how late,
+        because its client may still use much more than this (broker/quotas/rates.py)."""
+        account = self.account
+        if account is None:
+            return False
+        seconds = quotas.ticks() - began if account.time is not None else 0.0
+        return account.takes_produce(size, seconds, Instant(self._wall + quotas.ahead_ms))
+
     def leads(self, version: int, key: bytes, partition: Partition, acl_version: int) -> bool:
         """Whether that is known: every transaction begins outside of the cache."""
         frame = self._frames.get(key)
@@ -189,9 +203,15 @@ class FrameCache:
         )
 
     def add(self, version: int, key: bytes, frame: KnownFrame) -> None:
-        if version != self._version or len(self._frames) >= MOST_FRAMES:
+        client_id = frame.client_id
+        if (
+            version != self._version
+            or client_id != self._client_id
+            or len(self._frames) >= MOST_FRAMES
+        ):
             self._version, self._frames, self._lengths = version, {}, ()
-            self._call.version = version
+            self._client_id, self.account = client_id, None
+            self._call.version, self._call.client_id = version, client_id
         self._frames[key] = frame
         self._lengths = tuple({*self._lengths, len(key)})
 

@@ -7,7 +7,9 @@ Ids are where serializers put them: 0x00 and four bytes before the data, or 0x01
 header `__value_schema_id`. What is registered, the registry beside this node knows (kafkapy/http).
 It follows its topic, so it may not have heard of an id yet: then the batch is refused with what
 every producer sends again (NOT_ENOUGH_REPLICAS: nothing was written), the registry reads on, and
-the next time it is known. A node without a registry refuses: what nobody looks at is no promise.
+the next time it is known. Only the record that was sent again is refused for good: what was read
+after it had come first cannot be too old for it, though it may be for another with the same id. A
+node without a registry refuses: what nobody looks at is no promise.
 
 Only the slow path of validation comes here: other topics pay nothing.
 """
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Protocol
 
-from kafkapy.broker.config.keys.schemas import RECORD_NAME, TOPIC_NAME, SchemaKeys
+from kafkapy.broker.config.table.keys.schemas import RECORD_NAME, TOPIC_NAME, SchemaKeys
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.config import RecordCheck
 from kafkapy.protocol.records import Record
@@ -30,11 +32,13 @@ _MAGIC: Final = b"\0"
 _ID_SIZE: Final = 4
 _GUID_MAGIC: Final = 1
 _GUID_SIZE: Final = 16
-#: Ids that were asked about and are not known; more than that, and all are asked about anew.
+#: Records whose ids were not known; more than that, and all are asked about anew.
 _MOST_ASKED: Final = 10_000
 
 # An id, or a guid.
 SchemaId = int | bytes
+# A topic's keys or values, an id, and which record has it: the same if it is sent again.
+Asked = tuple[str, SchemaId, int]
 
 
 class SchemaAuthority(Protocol):
@@ -53,7 +57,7 @@ class SchemaIds:
     def __init__(self) -> None:
         self.authority: SchemaAuthority | None = None
         # True: nobody knows it, and everything has been read. False: it is being read.
-        self._asked: dict[tuple[str, SchemaId], bool] = {}
+        self._asked: dict[Asked, bool] = {}
 
     def check_of(self, topic: str, setting: Callable[[str], Any]) -> RecordCheck | None:
         """By the topic's settings; None if it asks for nothing."""
@@ -73,19 +77,20 @@ class SchemaIds:
             schema_id = _id_of(record, kind, data)
             if schema_id is None:
                 return f"the {kind} has no schema id"
-            if not self._is_registered(topic, kind, strategy, schema_id):
+            which = hash((record.timestamp, record.key, record.value))
+            asked = (f"{topic} {kind}", schema_id, which)
+            if not self._is_registered(topic, kind, strategy, asked):
                 shown = schema_id.hex() if isinstance(schema_id, bytes) else schema_id
                 return f"schema {shown} of the {kind} is not registered for topic {topic}"
         return None
 
-    def _is_registered(self, topic: str, kind: str, strategy: str, schema_id: SchemaId) -> bool:
+    def _is_registered(self, topic: str, kind: str, strategy: str, asked: Asked) -> bool:
         authority = self.authority
         if authority is None:
             raise Refused(ErrorCode.INVALID_RECORD, "no schema registry runs on this node")
-        subjects = authority.subjects_of(schema_id)
+        subjects = authority.subjects_of(asked[1])
         if subjects is not None and _fits(subjects, topic, kind, strategy):
             return True
-        asked = (f"{topic} {kind}", schema_id)
         if self._asked.get(asked):
             del self._asked[asked]
             return False
@@ -96,7 +101,7 @@ class SchemaIds:
             authority.catch_up(partial(self._caught_up, asked))
         raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "the schema registry is read first")
 
-    def _caught_up(self, asked: tuple[str, SchemaId], has_read: bool) -> None:
+    def _caught_up(self, asked: Asked, has_read: bool) -> None:
         if not has_read:
             self._asked.pop(asked, None)
         elif asked in self._asked:

@@ -6,45 +6,63 @@ told its throttle time and a connection is muted.
                                                                                    |
              answered at once, with the time it will not be heard for  <-----------+
 
+Well below its quota a known Produce frame is charged by dispatch itself
+(`FrameCache.is_charged`) and does not come here.
+
 Requests between nodes are exempt. What a throttled consumer would have got it does not get, and
 is not charged for; unless that is more than would ever fit: it would wait for ever (with Apache
 Kafka it may). KIP-124, KIP-219.
+
+A member of a share group uses the same quota of bytes, but gets its records with the time that it
+is not heard for. They are its own by then: Apache Kafka withholds them, so that nobody gets
+them until the lock on them ends, and each time counts as a delivery.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkapy.broker.quotas.client_quotas import ClientQuotas
-from kafkapy.broker.quotas.limits import CONSUMED, PRODUCED, REQUEST_TIME
+from kafkapy.broker.quotas.client_quotas import (
+    PERCENT_OF_A_SECOND,
+    Account,
+    ClientQuotas,
+    Measured,
+)
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.core.time import Instant, later
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.fetch_response import pack_fetch_response
 from kafkapy.protocol.framing import response_head
+from kafkapy.protocol.kio_schemas import load_response_schema
 
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
 
-_HEAD: Final = Struct(">hhih").unpack_from
-_HEAD_SIZE: Final = 10
 _INT32: Final = Struct(">i")
 _SIZE: Final = 4
-_PERCENT_OF_A_MS: Final = 0.1  # of a second: what a request quota counts in
 _FIRST_FLEXIBLE_PRODUCE: Final = 9
-# Packed by hand, with the throttle time first in the body, and since which version.
-_TIME_FIRST: Final = {
-    ApiKey.METADATA.value: 3,
-    ApiKey.HEARTBEAT.value: 1,
-    ApiKey.CONSUMER_GROUP_HEARTBEAT.value: 0,
-}
+_PRODUCE: Final = ApiKey.PRODUCE.value
+_FETCH: Final = ApiKey.FETCH.value
+_SHARE_FETCH: Final = ApiKey.SHARE_FETCH.value
+_THROTTLE_TIME: Final = "throttle_time"
 # Between nodes: nobody's quota (KIP-124).
 _EXEMPT: Final = frozenset(
     {
         ApiKey.WRITE_TXN_MARKERS.value,
         ApiKey.SASL_HANDSHAKE.value,
         ApiKey.SASL_AUTHENTICATE.value,
-        ApiKey.OFFSET_FOR_LEADER_EPOCH.value,
+    }
+)
+
+
+# The controller may have found a throttle time: its quota is of mutations.
+_TELL: Final = frozenset(
+    {
+        ApiKey.CREATE_TOPICS.value,
+        ApiKey.DELETE_TOPICS.value,
+        ApiKey.CREATE_PARTITIONS.value,
     }
 )
 
@@ -53,81 +71,128 @@ def charge(
     node: "Node",
     quotas: ClientQuotas,
     request: memoryview,
-    started: Instant,
-    served: tuple[Call[Any], Answer],
-) -> tuple[Call[Any], Answer]:
-    """`served`: what `dispatch` made of the request, whose bytes are only lent until this
-    returns. An answer that is to come is charged when it does."""
-    call, answer = served
-    charged = _Charged(node, quotas, request, call, node.clock.now() - started)
-    if charged.is_exempt:
-        return served
+    began: float,
+    call: Call[Any],
+    answer: Answer,
+) -> Answer:
+    """`answer`: what is made of the request, whose bytes are only lent until this returns; `began`
+    on `quotas.ticks`, if that is looked at. An answer that is to come is charged when it does."""
+    peer: Peer = call.peer
+    api_key: int = call.api_key
+    if api_key in _EXEMPT or peer.is_controller_listener:
+        return answer
+    if api_key == _FETCH and getattr(call.body, "replica_id", -1) >= 0:
+        return answer
+    account = quotas.account(peer, call.client_id)
+    if api_key == _PRODUCE and peer.frames is not None:
+        peer.frames.account = account
+    percent = 0.0
+    if account.time is not None:
+        percent = (quotas.ticks() - began) * PERCENT_OF_A_SECOND
+    elif api_key == _PRODUCE:
+        if account.produced is None:
+            return answer
+    elif api_key == _FETCH:
+        if account.consumed is None or _is_charged(account.consumed, call, answer):
+            return answer
+    elif api_key == _SHARE_FETCH:
+        if account.consumed is None:
+            return answer
+    elif api_key not in _TELL:
+        return answer
+    charged = _Charged(node, quotas, account, call, len(request), percent)
     if not isinstance(answer, Later):
-        return call, charged.settle(answer)
+        return charged.settle(answer)
     promise = Later()
     answer.when_resolved(lambda resolved: promise.resolve(charged.settle(resolved.answer)))
-    return call, promise
+    return promise
+
+
+def _is_charged(consumed: Measured, call: Call[Any], answer: Answer) -> bool:
+    """Whether what is answered at once is, hereby, because much more may still be consumed."""
+    if type(answer) is not Encoded:
+        return False
+    size = _size_of(answer)
+    now: Instant = call.received
+    if not consumed.rate.fits(size, now):
+        return False
+    consumed.rate.use(size, now)
+    return True
+
+
+def _size_of(answer: Encoded) -> int:
+    size = 0
+    for part in answer.parts:
+        size += len(part) if isinstance(part, bytes) else part.length
+    return size
+
+
+def _shared_size(answer: Resolved) -> int:
+    """Of the records that a member of a share group gets."""
+    size = 0
+    if isinstance(answer, Mapping):
+        for topic in answer["responses"]:
+            for row in topic["partitions"]:
+                size += len(row["records"] or b"")
+    return size
+
+
+@cache
+def _place_of_time(api_key: int, version: int) -> int | None:
+    """Which field of its answer the throttle time is; None if it has none."""
+    names = [one.name for one in fields(load_response_schema(api_key, version))]
+    return names.index(_THROTTLE_TIME) if _THROTTLE_TIME in names else None
 
 
 class _Charged:
     __slots__ = (
+        "_account",
         "_api_key",
         "_call",
-        "_client_id",
-        "_correlation_id",
         "_node",
         "_peer",
+        "_percent",
         "_quotas",
         "_size",
-        "_took_ms",
-        "_version",
-        "is_exempt",
     )
 
     def __init__(
         self,
         node: "Node",
         quotas: ClientQuotas,
-        request: memoryview,
+        account: Account,
         call: Call[Any],
-        took_ms: int,
+        size: int,
+        percent: float,
     ) -> None:
-        # From the bytes: the call of a Produce that is known by them does not have it all.
-        self._api_key, self._version, self._correlation_id, length = _HEAD(request)
-        end = _HEAD_SIZE + max(length, 0)
-        name = request[_HEAD_SIZE:end]
-        self._client_id = bytes(name).decode(errors="replace")
         self._node = node
         self._quotas = quotas
+        self._account = account
         self._call = call
-        self._peer = call.peer
-        self._size = len(request)
-        # In whole milliseconds, of which most requests take none: on the average it is right.
-        self._took_ms = took_ms
-        self.is_exempt = (
-            self._api_key in _EXEMPT or self._peer.is_controller_listener or self._is_replica()
-        )
-
-    def _is_replica(self) -> bool:
-        if self._api_key != ApiKey.FETCH:
-            return False
-        return getattr(self._call.body, "replica_id", -1) >= 0
+        self._api_key: int = call.api_key
+        self._peer: Peer = call.peer
+        self._size = size
+        self._percent = percent
 
     def settle(self, answer: Resolved) -> Resolved:
         """The answer as it leaves."""
         if isinstance(answer, Hangup):
             return answer
-        now = self._node.clock.now()
+        if self._account.is_void:  # it took its time
+            self._account = self._quotas.account(self._peer, self._account.client_id)
+        account = self._account
+        now = self._quotas.look_at_clocks()
         wait_ms = told_ms = self._told(answer)
-        has_answer = answer is not None
-        if has_answer:  # without one nobody could be told
-            wait_ms = max(
-                wait_ms, self._charge(REQUEST_TIME, self._took_ms * _PERCENT_OF_A_MS, now)
-            )
-        if self._api_key == ApiKey.PRODUCE:
-            wait_ms = max(wait_ms, self._charge(PRODUCED, self._size, now))
-        elif self._api_key == ApiKey.FETCH:
+        # Without an answer nobody could be told.
+        if answer is not None and account.time is not None:
+            wait_ms = max(wait_ms, account.time.charge(self._percent, now))
+        if self._api_key == _PRODUCE:
+            if account.produced is not None:
+                wait_ms = max(wait_ms, account.produced.charge(self._size, now))
+        elif self._api_key == _FETCH:
             return self._settle_fetch(answer, wait_ms, now)
+        elif self._api_key == _SHARE_FETCH and account.consumed is not None:
+            wait_ms = max(wait_ms, account.consumed.charge(_shared_size(answer), now))
         if wait_ms <= 0:
             return answer
         mute(self._node, self._peer, wait_ms, now)
@@ -136,18 +201,21 @@ class _Charged:
     def _settle_fetch(self, answer: Resolved, wait_ms: int, now: Instant) -> Resolved:
         if not isinstance(answer, Encoded):
             return answer
-        size = sum(len(one) if isinstance(one, bytes) else one.length for one in answer.parts)
-        bytes_ms = self._charge(CONSUMED, size, now)
-        wait_ms = max(wait_ms, bytes_ms)
+        consumed = self._account.consumed
+        size = 0
+        if consumed is not None:
+            size = _size_of(answer)
+            wait_ms = max(wait_ms, consumed.charge(size, now))
         if wait_ms <= 0:
             return answer
         mute(self._node, self._peer, wait_ms, now)
-        self._quotas.give_back(CONSUMED, self._peer, self._client_id, size, now)
-        most = self._quotas.most_fetched(self._peer, self._client_id)
-        if most is not None and size > most and not self._charge(CONSUMED, 0, now):
-            # It alone is more than fits: it is delivered, and paid for by silence.
-            self._charge(CONSUMED, size, now)
-            return answer
+        if consumed is not None:
+            consumed.give_back(size, now)
+            most = self._account.most_fetched
+            if most is not None and size > most and not consumed.charge(0, now):
+                # It alone is more than fits: it is delivered, and paid for by silence.
+                consumed.charge(size, now)
+                return answer
         for part in answer.parts:
             if not isinstance(part, bytes):
                 part.release()
@@ -155,10 +223,11 @@ class _Charged:
 
     def _empty_fetch(self, wait_ms: int) -> Any:
         """A session that begins with it does not begin, as from Kafka."""
-        session_id, epoch = self._call.body.session_id, self._call.body.session_epoch
+        call = self._call
+        session_id, epoch = call.body.session_id, call.body.session_epoch
         return pack_fetch_response(
-            self._version,
-            self._correlation_id,
+            call.version,
+            call.correlation_id,
             error_code=0,
             session_id=session_id if epoch > 0 else 0,
             throttle_time_ms=wait_ms,
@@ -166,16 +235,24 @@ class _Charged:
             node_endpoints=(),
         )
 
-    def _charge(self, kind: str, used: float, now: Instant) -> int:
-        return self._quotas.charge(kind, self._peer, self._client_id, used, now)
-
     def _told(self, answer: Resolved) -> int:
-        """What the controller has found (its quota is of mutations)."""
-        return int(answer.get("throttle_time", 0)) if isinstance(answer, Mapping) else 0
+        """What the controller has found; another node's has packed it."""
+        if isinstance(answer, Mapping):
+            return int(answer.get(_THROTTLE_TIME, 0))
+        if isinstance(answer, Encoded) and self._api_key in _TELL:
+            at = self._time_at(answer)
+            if at is not None:
+                first = answer.parts[0]
+                assert isinstance(first, bytes)
+                time: int = _INT32.unpack_from(first, at)[0]
+                return time
+        return 0
 
     def _stamped(self, answer: Resolved, wait_ms: int) -> Resolved:
         if isinstance(answer, Mapping):
-            return {**answer, "throttle_time": wait_ms} if "throttle_time" in answer else answer
+            if _place_of_time(self._api_key, self._call.version) is None:
+                return answer
+            return {**answer, _THROTTLE_TIME: wait_ms}
         if isinstance(answer, Encoded):
             at = self._time_at(answer)
             (whole,) = answer.parts if len(answer.parts) == 1 else (None,)
@@ -185,20 +262,37 @@ class _Charged:
         return answer
 
     def _time_at(self, answer: Encoded) -> int | None:
-        """Where an answer that was packed by hand has its throttle time."""
+        """Where an answer that is packed already has its throttle time."""
         first = answer.parts[0]
         if not isinstance(first, bytes):
             return None
-        if self._api_key == ApiKey.PRODUCE:
-            is_flexible = self._version >= _FIRST_FLEXIBLE_PRODUCE
+        version: int = self._call.version
+        if self._api_key == _PRODUCE:
+            is_flexible = version >= _FIRST_FLEXIBLE_PRODUCE
             if is_flexible and first[-1]:  # it ends with tags
                 return None
             at: int = len(first) - _INT32.size - int(is_flexible)
             return at
-        since = _TIME_FIRST.get(self._api_key)
-        if since is None or self._version < since:
+        if _place_of_time(self._api_key, version) != 0:
             return None
-        return _SIZE + len(response_head(self._api_key, self._version, 0))
+        return _SIZE + len(response_head(self._api_key, version, 0))
+
+
+def charge_elsewhere(
+    node: "Node", peer: Peer, client_id: str, api_key: int, asked: int, answered: int
+) -> None:
+    """The bytes of what this node has asked another broker for, in the name of `peer`."""
+    if node.quotas is None:
+        return
+    account = node.quotas.account(peer, client_id)
+    now = node.quotas.look_at_clocks()
+    wait_ms = 0
+    if api_key == _PRODUCE and account.produced is not None:
+        wait_ms = account.produced.charge(asked, now)
+    elif api_key == _FETCH and account.consumed is not None:
+        wait_ms = account.consumed.charge(answered, now)
+    if wait_ms > 0:
+        mute(node, peer, wait_ms, now)
 
 
 def mute(node: "Node", peer: Peer, wait_ms: int, now: Instant) -> None:

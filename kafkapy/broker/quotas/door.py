@@ -5,7 +5,8 @@
                                           client waits instead of coming again (KIP-612)
     max.connection.creation.rate          of the node or of a listener: the next wait at the door
 
-One for all listeners of a node; the shell asks it for each connection.
+One for all listeners of a node; the shell asks it for each connection, and HTTP does
+(kafkapy/http/serving/door.py).
 """
 
 from collections import Counter
@@ -16,6 +17,7 @@ from typing import Final, NamedTuple
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.quotas.limits import Limits
 from kafkapy.broker.quotas.rates import Rate
+from kafkapy.broker.security.authorizer.hosts import canonical_host
 from kafkapy.core.seams import Callback, Clock
 from kafkapy.core.time import later
 
@@ -122,5 +124,5 @@ def overrides_of(text: str) -> Mapping[str, int]:
     found = {}
     for part in filter(None, (one.strip() for one in text.split(","))):
         host, _, count = part.rpartition(":")
-        found[str(ip_address(host.strip("[]")))] = int(count)
+        found[canonical_host(str(ip_address(host.strip("[]"))))] = int(count)
     return found

@@ -14,8 +14,10 @@ Each kind of quota is looked for by itself. KIP-55.
 """
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Final, NamedTuple
 
+from kafkapy.broker.security.authorizer.hosts import canonical_host
 from kafkapy.kraft.controller.access.client_quotas import CLIENT_ID, IP, USER, Entity
 
 PRODUCED: Final = "producer_byte_rate"
@@ -32,7 +34,8 @@ _ANY: Final = None
 
 
 class Limit(NamedTuple):
-    """`shared_by`: user and client id of those who use it up together, "" where all do."""
+    """`shared_by`: user and client id of those who use it up together, "" where all do; a long
+    client id by its hash, because what was used is kept by it."""
 
     bound: float
     shared_by: tuple[str, str]
@@ -48,7 +51,9 @@ class Limits:
             names = {part.entity_type: part.entity_name for part in entity}
             if IP in names:
                 if CONNECTIONS in values:
-                    self._of_addresses[names[IP]] = values[CONNECTIONS]
+                    name = names[IP]
+                    host = None if name is None else canonical_host(name)
+                    self._of_addresses[host] = values[CONNECTIONS]
             else:
                 key = (USER in names, names.get(USER), CLIENT_ID in names, names.get(CLIENT_ID))
                 self._of_clients[key] = values
@@ -58,9 +63,15 @@ class Limits:
     def has_any_of_clients(self) -> bool:
         return bool(self._of_clients)
 
+    @property
+    def has_any_of_time(self) -> bool:
+        return any(REQUEST_TIME in values for values in self._of_clients.values())
+
     def of_client(self, kind: str, principal: str, client_id: str) -> Limit | None:
         """None: as much as it likes. `principal` with its type, which quotas do not know."""
         key = (kind, principal, client_id)
+        if len(principal) + len(client_id) > MOST_CHARACTERS:
+            return self._find(kind, principal.partition(":")[2], client_id)
         try:
             return self._found[key]
         except KeyError:
@@ -74,7 +85,8 @@ class Limits:
         return self._of_addresses.get(host, self._of_addresses.get(_ANY))
 
     def _find(self, kind: str, user: str, client_id: str) -> Limit | None:
-        both, whole_user, whole_client = (user, client_id), (user, ""), ("", client_id)
+        one, all_with_it = _short(user), _short(client_id)
+        both, whole_user, whole_client = (one, all_with_it), (one, ""), ("", all_with_it)
         for key, shared_by in (
             ((True, user, True, client_id), both),
             ((True, user, True, _ANY), both),
@@ -91,6 +103,14 @@ class Limits:
         return None
 
 
+def _short(name: str) -> str:
+    if len(name) <= MOST_CHARACTERS:
+        return name
+    return f"sha256:{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
 _NOTHING: Final[Values] = {}
+# Clients choose their ids, of up to 32 KB; of longer ones nothing is kept that could be found anew.
+MOST_CHARACTERS: Final = 512
 # Users with client ids; each takes some 300 bytes.
 MOST_FOUND: Final = 50_000

@@ -1,12 +1,25 @@
-"""What a relay reads of its own log: records of committed transactions, and where to go on."""
+"""What a relay reads of its own log: records of committed transactions, and where to go on.
+
+A producer may have packed what nobody can unpack, and given it a right CRC (decision 0002). Such a
+batch has the records that can be read from its start, and no more: nobody else reads more either.
+Bytes that do not match their CRC are a disk's doing: Corrupt.
+"""
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from kafkapy.core.errors import Corrupt
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import BatchHeader, Codec, batches, payload, records
+from kafkapy.protocol.batch import (
+    BatchHeader,
+    Codec,
+    batches,
+    crc_is_valid,
+    payload,
+    records,
+)
 from kafkapy.protocol.records import Record, starts, walk
 
 # A batch is looked for one by one; where the records of smaller ones begin is found again at once.
@@ -19,6 +32,9 @@ _POSITIONS_A_US: Final = 5
 _RECORD_COST_US: Final = 5
 
 
+Garbage = Callable[[BatchHeader, Corrupt], None]
+
+
 class Stretch(NamedTuple):
     """All that counts in [the offset asked for, next_offset). `records` is walked once."""
 
@@ -27,8 +43,11 @@ class Stretch(NamedTuple):
     codec: Codec
 
 
-def read_committed(log: PartitionLog, offset: int, max_bytes: int) -> Stretch:
-    """Up to the last stable offset. Refused(OFFSET_OUT_OF_RANGE), DiskFailed."""
+def read_committed(
+    log: PartitionLog, offset: int, max_bytes: int, on_garbage: Garbage | None = None
+) -> Stretch:
+    """Up to the last stable offset. Refused(OFFSET_OUT_OF_RANGE), DiskFailed. `on_garbage` is told
+    of batches that end before their records do."""
     upper = log.last_stable_offset
     data = _read(log, offset, max_bytes, upper)
     found = list(batches(data))
@@ -36,7 +55,8 @@ def read_committed(log: PartitionLog, offset: int, max_bytes: int) -> Stretch:
         return Stretch(iter(()), upper, Codec.NONE)  # nothing is left from here on
     next_offset = max(offset, found[-1][1].next_offset)
     aborted = log.aborted_transactions(offset, next_offset)
-    return Stretch(_committed(data, found, aborted, offset), next_offset, found[-1][1].codec)
+    records_there = _committed(data, found, aborted, offset, on_garbage)
+    return Stretch(records_there, next_offset, found[-1][1].codec)
 
 
 def _committed(
@@ -44,6 +64,7 @@ def _committed(
     found: list[tuple[int, BatchHeader]],
     aborted: list[tuple[int, int]],
     offset: int,
+    on_garbage: Garbage | None,
 ) -> Iterator[Record]:
     """An aborted transaction begins at its first offset and ends with its producer's marker."""
     to_come = sorted(aborted, key=lambda one: one[1], reverse=True)
@@ -54,9 +75,15 @@ def _committed(
         if header.is_control:
             under_way.discard(header.producer_id)
         elif not header.is_transactional or header.producer_id not in under_way:
-            for one in records(data[at : at + header.size]):
-                if one.offset >= offset:
-                    yield one
+            try:
+                for one in records(data[at : at + header.size]):
+                    if one.offset >= offset:
+                        yield one
+            except Corrupt as bad:
+                if not crc_is_valid(data, at, header):
+                    raise
+                if on_garbage is not None:
+                    on_garbage(header, bad)
 
 
 class Recent:
@@ -67,7 +94,7 @@ class Recent:
     """
 
     def __init__(self) -> None:
-        # Of unpacked batches, and of where records begin. One batch is kept, however large.
+        # Of unpacked batches (one is kept, however large); of where records begin, twice that.
         self.most_bytes = 0
         self._batches: OrderedDict[int, _Batch] = OrderedDict()
         self._bytes = 0
@@ -88,9 +115,13 @@ class Recent:
                 return self._one(batch, offset)
         data = _read(log, offset, 1, log.last_stable_offset)
         for at, header in batches(data):
-            found = _Batch(header, payload(data[at : at + header.size], header))
+            whole = data[at : at + header.size]
+            try:
+                found = _Batch(header, payload(whole, header))
+                record, cost_us = self._one(found, offset)
+            except Corrupt:
+                return _as_far_as_it_goes(whole, header, offset)
             self._keep(found)
-            record, cost_us = self._one(found, offset)
             return record, cost_us + _BATCH_COST_US + len(found.payload) // _BYTES_A_US
         return None, 0
 
@@ -140,9 +171,22 @@ class Recent:
             return
         self._positions[base] = positions
         self._position_bytes += positions.itemsize * len(positions)
-        while self._position_bytes > self.most_bytes and len(self._positions) > 1:
+        while self._position_bytes > 2 * self.most_bytes and len(self._positions) > 1:
             _, freed = self._positions.popitem(last=False)
             self._position_bytes -= freed.itemsize * len(freed)
+
+
+def _as_far_as_it_goes(whole: bytes, header: BatchHeader, offset: int) -> tuple[Record | None, int]:
+    """One of those before the garbage."""
+    cost_us = _BATCH_COST_US + header.record_count * _RECORD_COST_US
+    try:
+        for one in records(whole):
+            if one.offset == offset:
+                return one, cost_us
+    except Corrupt:
+        if not crc_is_valid(whole, 0, header):
+            raise
+    return None, cost_us
 
 
 class _Batch(NamedTuple):

@@ -3,20 +3,26 @@
     begin    nobody else any more, how far it was (transaction.py)
     scan     what is committed here and nobody has looked at: leaves at once, waits, is dropped
     pass     what waits and was forgotten is found again in the log (kafkapy/relays/waiting.py)
+    ahead    what is due within seconds is read before it is (ahead.py)
     due      what the wall clock says is due leaves, in the order of (due, offset)
     commit   what leaves and how far it is then: one transaction
 
 What fails is begun again, and then the committed words decide: if they are as before the
 transaction, the same one is tried again; if they are as after it, it was committed; else somebody
 else was here meanwhile, and what is in memory is forgotten.
+
+Another target than the committed words are about is begun with a transaction that sends nothing and
+keeps how far the relay was with the one before.
 """
 
 from typing import TYPE_CHECKING, Final, Protocol
+from uuid import UUID
 
 from kafkapy.broker.partitions.partition import Partition
+from kafkapy.broker.relays.ahead import Ahead, size_of
 from kafkapy.broker.relays.calls import NodeCalls
-from kafkapy.broker.relays.reading import Recent, read_committed
-from kafkapy.broker.relays.transaction import NotNow, Plan, Steps, Transactions
+from kafkapy.broker.relays.reading import read_committed
+from kafkapy.broker.relays.transaction import Kept, NotNow, Plan, Steps, Transactions
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.jobs import WAITING, Job, Pause
 from kafkapy.core.seams import Clock, Journal
@@ -24,13 +30,8 @@ from kafkapy.core.time import Instant, later
 from kafkapy.hooks.api import Place
 from kafkapy.hooks.guarded import Guarded, HookFailed
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.protocol.batch import Codec
-from kafkapy.protocol.records import NewRecord, Record
-from kafkapy.relays.progress import (
-    from_text,
-    offset_of,
-    start_at,
-)
+from kafkapy.protocol.batch import BatchHeader, Codec
+from kafkapy.relays.progress import Progress, from_text, start_at
 from kafkapy.relays.rule import Rule, Sent
 from kafkapy.relays.schedule import Schedule
 
@@ -40,18 +41,22 @@ if TYPE_CHECKING:
 # One transaction's.
 MOST_RECORDS: Final = 500
 MOST_BYTES: Final = 256 * 1024
+# After a transaction of fewer, others may gather for so long: it costs as much as some dozens of
+# records do.
+_FEW: Final = 100
+_GATHER_MS: Final = 10
 # What is read at once, and how many records are looked at before others are served.
 _READ_BYTES: Final = 64 * 1024
 _LOOKED_AT: Final = 128
 _LOOK_COST_US: Final = 5
 _GIVE_WAY_US: Final = 640
 _SLICE_US: Final = _LOOKED_AT * _LOOK_COST_US
-# Read in one go where more is due than one transaction takes.
-_MOST_AHEAD: Final = 4_000
-# Of the log, so that what is due next is found at once: 4 MB over all relays, three times.
-_KEPT_BYTES_AN_ENTRY: Final = 40
-# Looked at in a row without sending anything: then what is due has its turn.
-_MOST_SCANNED: Final = 10_000
+# Of the log, so that what is due next is at hand: 4 MB over all relays, four times.
+_KEPT_BYTES_AN_ENTRY: Final = 7
+# Looked at in a row, or read ahead, without sending anything: then what is due has its turn.
+_MOST_SCANNED: Final = 2_000
+_AHEAD_US: Final = 10_000
+_NO_END_US: Final = 1 << 62
 # The wall clock may be set at any time; so late at most it is noticed.
 _LONGEST_NAP_MS: Final = 500
 # How far it is, is written down after so long even if nothing left; and again although nothing
@@ -112,14 +117,13 @@ class Relay:
         )
         self._job = Job(node.clock, self._steps())
         self._committed: str | None = None
+        self._target_id = UUID(int=0)
         self._plan: Plan | None = None
         self._schedule = Schedule(rule, start_at(0), 0)
         self._is_loaded = False
         self._change: HookedRelay | None = None
         self._codec = Codec.NONE  # that of the records here is good enough for the target
-        self._recent = Recent()
-        # Records that are due and did not leave yet, by their entries.
-        self._at_hand: dict[int, Record | None] = {}
+        self._ahead = Ahead()
         self._told_at = Instant(0)
         self._failing_since: Instant | None = None
 
@@ -150,8 +154,11 @@ class Relay:
                     if self._plan is None:
                         yield from self._prepare()
                     if self._plan is not None:
+                        are_few = len(self._plan.sends) < _FEW
                         yield from self._commit(self._plan)
                         backoff_ms = _FIRST_BACKOFF_MS
+                        if are_few:
+                            yield Pause(_GATHER_MS)
                     else:
                         yield from self._rest()
             except NotNow as failed:
@@ -176,34 +183,51 @@ class Relay:
         why_not = self._node.why_not(self.partition, self.rule)
         if why_not is not None:
             raise NotNow(why_not)
+        target = self._node.image.topics_by_name.get(self.rule.target)
+        if target is None:
+            raise NotNow(f"there is no topic {self.rule.target}")
         committed = yield from self._transactions.begin()
         if self._plan is not None and committed == self._plan.after:
             self._done(self._plan)
-        elif committed != self._committed:
+        if committed != self._committed or target.id != self._target_id:
             self._forget()
             self._committed = committed
+            self._target_id = target.id
         if not self._is_loaded:
-            self._load(committed)
+            yield from self._load(committed)
 
     def _forget(self) -> None:
         """What is in memory says nothing any more."""
         self._committed = self._plan = None
-        self._at_hand.clear()
+        self._ahead.forget()
         self._is_loaded = False
 
-    def _load(self, committed: str) -> None:
+    def _load(self, committed: str) -> Steps:
         start = self.partition.log.log_start_offset
-        progress = from_text(committed) if committed else start_at(start)
-        if progress is None:
-            raise NotNow("another version of kafkapy wrote how far it is")
+        target = self._target_id.hex
+        progress = before = _read(committed) if committed else start_at(start, target)
+        if before.target != target:
+            text = yield from self._transactions.kept(target)
+            progress = _read(text) if text else start_at(start, target)
+            others_from = max(before.others_from, before.scanned)
+            progress = progress._replace(others_from=others_from)
         progress = progress.scan_to(max(progress.scanned, start))
-        progress = progress._replace(lowest=max(progress.lowest, start))
+        progress = progress.reach(max(progress.lowest, start))
         most = self._node.most_waiting()
         place = self.partition.topic_partition
         self._change = self._changed_by_hook() if self.rule.hook else None
         self._schedule = Schedule(self.rule, progress, most, place, self._change)
         self._told_at = self._clock.now()
         self._is_loaded = True
+        if before.target != target:
+            is_there = UUID(before.target) in self._node.image.topics_by_id
+            kept = Kept(before.target, before.lowest, committed) if is_there else None
+            self._plan = self._planned((), kept)
+
+    def _planned(self, sends: tuple[Sent, ...], kept: Kept | None = None) -> Plan:
+        progress = self._schedule.progress
+        target = (self.rule.target, self._target_id)
+        return Plan(sends, self._codec, progress.lowest, progress.to_text(), target, kept)
 
     def _changed_by_hook(self) -> "HookedRelay":
         from kafkapy.broker.hooks.relays import HookedRelay  # few relays have one
@@ -248,13 +272,20 @@ class Relay:
         """Until there is more, something is due, or it is time to write down how far it is."""
         log = self.partition.log
         schedule = self._schedule
-        if schedule.is_passing or schedule.progress.scanned < log.last_stable_offset:
+        is_too_early = self._is_too_early
+        if (
+            (schedule.is_passing and not is_too_early)
+            or self._ahead.is_sweeping
+            or (schedule.may_scan and schedule.progress.scanned < log.last_stable_offset)
+        ):
             yield _LOOK_COST_US
             return
         now = self._clock.now()
         until = later(self._told_at, _TELL_AGAIN_MS)
         if self._is_ahead:
             until = later(self._told_at, _TELL_MS)
+        if is_too_early:
+            until = min(until, later(now, _LONGEST_NAP_MS))
         due = schedule.next_due()
         if due is not None:
             nap_ms = max(due - self._clock.wall(), 1)
@@ -276,23 +307,25 @@ class Relay:
         parcel = _Parcel()
         yield from self._scan(parcel)
         yield from self._pass_over()
+        yield from self._look_ahead()
         yield from self._due(parcel)
         since = self._clock.now() - self._told_at
         is_time = since >= (_TELL_MS if self._is_ahead else _TELL_AGAIN_MS)
         if parcel.sends or (is_time and self._schedule.progress.scanned):
             self._schedule.settle()
-            progress = self._schedule.progress
-            self._plan = Plan(tuple(parcel.sends), self._codec, progress.lowest, progress.to_text())
+            self._plan = self._planned(tuple(parcel.sends))
 
     def _scan(self, parcel: "_Parcel") -> Steps:
         log, schedule = self.partition.log, self._schedule
         looked_at = cost = 0
         while (
-            schedule.progress.scanned < log.last_stable_offset
+            schedule.may_scan
+            and schedule.progress.scanned < log.last_stable_offset
             and not parcel.is_full
             and looked_at < _MOST_SCANNED
         ):
-            stretch = read_committed(log, schedule.progress.scanned, _READ_BYTES)
+            at = schedule.progress.scanned
+            stretch = read_committed(log, at, _READ_BYTES, self._on_garbage)
             self._codec = stretch.codec
             wall = self._clock.wall()
             for record in stretch.records:
@@ -308,11 +341,20 @@ class Relay:
             schedule.looked_to(stretch.next_offset)
             yield _LOOK_COST_US
 
+    def _on_garbage(self, header: BatchHeader, bad: Corrupt) -> None:
+        self._node.journal.warning(
+            "relay passes over records that nobody can read",
+            partition=self.partition.topic_partition,
+            first_offset=header.base_offset,
+            last_offset=header.last_offset,
+            reason=bad,
+        )
+
     def _pass_over(self) -> Steps:
         """Some more of a pass, if one is needed."""
         log, schedule = self.partition.log, self._schedule
         looked_at = 0
-        while looked_at < _MOST_SCANNED:
+        while looked_at < _MOST_SCANNED and not self._is_too_early:
             position = schedule.pass_from(log.log_start_offset, self._node.most_waiting())
             if position is None:
                 return
@@ -320,49 +362,57 @@ class Relay:
             if position < schedule.progress.scanned:
                 stretch = read_committed(log, position, _READ_BYTES)
                 self._codec, next_offset = stretch.codec, stretch.next_offset
+                if next_offset >= log.log_end_offset:
+                    # After an unclean election the log may end before what was scanned.
+                    next_offset = schedule.progress.scanned
                 for record in stretch.records:
                     schedule.look_again(record)
                     looked_at += 1
                     if not looked_at % _LOOKED_AT:
                         yield _LOOKED_AT * _LOOK_COST_US
             if schedule.passed_to(next_offset):
+                self._ahead.is_stale()
                 return
             yield _LOOK_COST_US
 
+    @property
+    def _is_too_early(self) -> bool:
+        """Who has just begun to lead does not know yet how much of its log is committed."""
+        log = self.partition.log
+        return log.last_stable_offset < min(self._schedule.progress.scanned, log.log_end_offset)
+
+    def _look_ahead(self) -> Steps:
+        """Some more of a sweep for what is due soon, if it is time."""
+        wall = self._clock.wall()
+        if self._ahead.is_time(wall):
+            yield from self._ahead.begin(self._schedule, wall, self._most_at_hand)
+        yield from self._ahead.sweep(self.partition.log, _AHEAD_US)
+
     def _due(self, parcel: "_Parcel") -> Steps:
         """What is due, in the order of its entries."""
-        schedule = self._schedule
-        room = MOST_RECORDS - len(parcel.sends)
-        entries = schedule.due(self._clock.wall(), room)
-        if any(entry not in self._at_hand for entry in entries):
-            yield from self._read_ahead(entries)
+        schedule, ahead = self._schedule, self._ahead
+        entries = schedule.due(self._clock.wall(), MOST_RECORDS - len(parcel.sends))
+        if not all(entry in ahead for entry in entries):
+            yield from ahead.sweep(self.partition.log, _NO_END_US)
+            yield from ahead.read(self.partition.log, entries)
         for entry in entries:
-            if parcel.is_full:
+            if parcel.is_full or entry not in ahead:
                 return
-            parcel.add(schedule.leaves(entry, self._at_hand.pop(entry)))
+            parcel.add(schedule.leaves(entry, ahead.take(entry)))
             cost = self._cost_us()
             if cost > 2 * _LOOK_COST_US:
                 yield cost
 
-    def _read_ahead(self, entries: list[int]) -> Steps:
-        """Their records, and of more that is due: read in the order of the log, so that a batch
-        is read once for many."""
-        log, now = self.partition.log, set(entries)
-        more = self._schedule.due(self._clock.wall(), _MOST_AHEAD)
-        kept = {one: self._at_hand[one] for one in more if one in self._at_hand}
-        self._at_hand = kept
-        room = self._recent.most_bytes = self._node.most_waiting() * _KEPT_BYTES_AN_ENTRY
-        spent_us = 0
-        for entry in sorted(now.union(more), key=offset_of):
-            if entry in kept or (room <= 0 and entry not in now):
-                continue
-            record, cost_us = self._recent.find(log, offset_of(entry))
-            kept[entry] = record
-            room -= 0 if record is None else _size(record)
-            spent_us += cost_us
-            if spent_us >= _SLICE_US:
-                yield spent_us
-                spent_us = 0
+    @property
+    def _most_at_hand(self) -> int:
+        return self._node.most_waiting() * _KEPT_BYTES_AN_ENTRY
+
+
+def _read(committed: str) -> Progress:
+    progress = from_text(committed)
+    if progress is None:
+        raise NotNow("another version of kafkapy wrote how far it is")
+    return progress
 
 
 class _Parcel:
@@ -379,8 +429,4 @@ class _Parcel:
     def add(self, one: Sent | None) -> None:
         if one is not None:
             self.sends.append(one)
-            self.size += _size(one.record)
-
-
-def _size(record: Record | NewRecord) -> int:
-    return len(record.key or b"") + len(record.value or b"")
+            self.size += size_of(one.record)

@@ -10,6 +10,13 @@ InitProducerId, so a former leader's transaction is aborted and its requests are
 on; and only then is asked how far it was (KIP-98, KIP-447's order of things). Transactions are
 those of KIP-890 (transaction.version 2): produced partitions join by themselves.
 
+How far it is belongs to the source and the target, both by their ids. When another target is named,
+how far the relay was with the one before is kept, in a group of its own, and found again when that
+is named again:
+
+    kafkapy-relay.<source>                    with the target of now, or of the last time
+    kafkapy-relay.<source>:<target's id>      with that one, when it was left for another
+
 Steps of a job (core/jobs.py): each waits for the answers it needs.
 """
 
@@ -52,13 +59,25 @@ class NotNow(Exception):
         self.code = code
 
 
+class Kept(NamedTuple):
+    """`target`: its id, in hexadecimal digits."""
+
+    target: str
+    offset: int
+    text: str
+
+
 class Plan(NamedTuple):
-    """`offset` and `after` are committed with what is sent."""
+    """`offset` and `after` are committed with what is sent, as long as the topic `target` is
+    that one."""
 
     sends: tuple[Sent, ...]
     codec: Codec
     offset: int
     after: str
+    target: tuple[str, UUID]
+    # How far it was with another target until now.
+    kept: "Kept | None" = None
     # Together they were too large for the target.
     is_one_by_one: bool = False
 
@@ -98,14 +117,25 @@ class Transactions:
             TRANSACTION_STATE, self._transactional_id, ApiKey.INIT_PRODUCER_ID, 5, body, _whole
         )
         self._producer_id, self._epoch = answer.producer_id, answer.producer_epoch
+        return (yield from self._place(self._group))
+
+    def kept(self, target: str) -> Steps:
+        """Returns how far it was with that target when it was left for another; "" if never."""
+        return (yield from self._place(self._group_of(target)))
+
+    def _group_of(self, target: str) -> str:
+        # A colon: no topic has one in its name.
+        return f"{self._group}:{target}"
+
+    def _place(self, group: str) -> Steps:
         topics = [{"name": self._source.topic, "partition_indexes": [self._source.partition]}]
-        group = {"group_id": self._group, "member_id": None, "member_epoch": -1, "topics": topics}
+        asked = {"group_id": group, "member_id": None, "member_epoch": -1, "topics": topics}
         answer = yield from self._coordinator(
             CONSUMER_OFFSETS,
-            self._group,
+            group,
             ApiKey.OFFSET_FETCH,
             9,
-            {"groups": [group], "require_stable": True},
+            {"groups": [asked], "require_stable": True},
             _of_fetch,
         )
         row = answer.groups[0].topics[0].partitions[0]
@@ -114,6 +144,12 @@ class Transactions:
         return text.removeprefix(self._mark) if text.startswith(self._mark) else ""
 
     def commit(self, plan: Plan) -> Steps:
+        name, topic_id = plan.target
+        target = self._image().topics_by_name.get(name)
+        if target is None or target.id != topic_id:
+            raise NotNow(
+                f"there is no topic {name}" if target is None else f"{name} is a new topic"
+            )
         if plan.is_one_by_one:
             parcels = [[one] for one in plan.sends]
         else:
@@ -121,23 +157,10 @@ class Transactions:
         sequences: dict[TopicPartition, int] = {}
         for parcel in parcels:
             yield from self._produce(self._by_partition(parcel), plan.codec, sequences)
-        partition = {
-            "partition_index": self._source.partition,
-            "committed_offset": plan.offset,
-            "committed_leader_epoch": -1,
-            "committed_metadata": self._mark + plan.after,
-        }
-        body = {
-            **self._producer(),
-            "group_id": self._group,
-            "generation_id": -1,
-            "member_id": "",
-            "group_instance_id": None,
-            "topics": [{"name": self._source.topic, "partitions": [partition]}],
-        }
-        yield from self._coordinator(
-            CONSUMER_OFFSETS, self._group, ApiKey.TXN_OFFSET_COMMIT, 5, body, _of_commit
-        )
+        if plan.kept is not None:
+            group = self._group_of(plan.kept.target)
+            yield from self._commit_place(group, plan.kept.offset, plan.kept.text)
+        yield from self._commit_place(self._group, plan.offset, plan.after)
         answer = yield from self._coordinator(
             TRANSACTION_STATE,
             self._transactional_id,
@@ -147,6 +170,25 @@ class Transactions:
             _whole,
         )
         self._producer_id, self._epoch = answer.producer_id, answer.producer_epoch
+
+    def _commit_place(self, group: str, offset: int, text: str) -> Steps:
+        partition = {
+            "partition_index": self._source.partition,
+            "committed_offset": offset,
+            "committed_leader_epoch": -1,
+            "committed_metadata": self._mark + text,
+        }
+        body = {
+            **self._producer(),
+            "group_id": group,
+            "generation_id": -1,
+            "member_id": "",
+            "group_instance_id": None,
+            "topics": [{"name": self._source.topic, "partitions": [partition]}],
+        }
+        yield from self._coordinator(
+            CONSUMER_OFFSETS, group, ApiKey.TXN_OFFSET_COMMIT, 5, body, _of_commit
+        )
 
     def _producer(self) -> dict[str, Any]:
         return {

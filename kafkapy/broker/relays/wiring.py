@@ -7,13 +7,15 @@ Partitions whose topic names no relay are looked up once, when their leadership 
 settings change, and pay nothing beside that.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkapy.broker.config.topic_config import TopicConfigs
+from kafkapy.broker.node.settings import peer_settings
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
+from kafkapy.broker.peers.broker_connections import BrokerConnections, OtherBrokers
 from kafkapy.broker.relays.calls import NodeCalls
 from kafkapy.broker.relays.relay import Relay
 from kafkapy.broker.relays.settings import RELAY_TO, rule_of
@@ -31,9 +33,9 @@ from kafkapy.txn.transaction import TV_2
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
 
-# Entries that all relays of a node keep in memory; one with a key takes some 200 bytes, and
-# there may be half as many again.
-MOST_WAITING: Final = 100_000
+# Entries that all relays of a node keep in memory; one takes some 40 bytes, and there may be half
+# as many again.
+MOST_WAITING: Final = 600_000
 LEAST_WAITING: Final = 2_000
 
 
@@ -61,8 +63,22 @@ class RelayWiring:
         self.journal = journal
         self.create_topic = create_topic
         self.disk_failed = disk_failed
+        connections = BrokerConnections(
+            node.network,
+            clock,
+            node.rng,
+            image,
+            listener=listener,
+            settings=peer_settings(node.config, "relay", node.logins),
+        )
+        self._own = OtherBrokers(connections, clock)
         self.calls = NodeCalls(
-            node, other_nodes, turn, client_id=f"relay-{node.node_id}", listener=listener
+            node,
+            other_nodes,
+            self._own,
+            turn,
+            client_id=f"relay-{node.node_id}",
+            listener=listener,
         )
         self.relays: dict[TopicPartition, Relay] = {}
         self._current_image = image
@@ -86,11 +102,14 @@ class RelayWiring:
         for relay in self.relays.values():
             relay.stop()
         self.relays.clear()
+        self._own.close()
 
     def follow(self, delta: Delta) -> None:
         for kind, name in delta.configs:
             if kind == TOPIC_RESOURCE:
                 self._settle(name)
+        if delta.topics_created:
+            self._begin_again({topic.name for topic in delta.topics_created.values()})
 
     def leadership_changed(self, partition: Partition, is_leader: bool) -> None:
         relay = self.relays.pop(partition.topic_partition, None)
@@ -136,6 +155,13 @@ class RelayWiring:
                 relay = None
             if relay is None and rule is not None:
                 self._start(partition)
+
+    def _begin_again(self, targets: Container[str]) -> None:
+        """What waits for one of them need not wait any more; and where it was another one of that
+        name before, there is no place in this one."""
+        for relay in [one for one in self.relays.values() if one.rule.target in targets]:
+            relay.stop()
+            self._start(relay.partition)
 
     def _led(self, name: str) -> Iterator[Partition]:
         topic = self.image.topics_by_name.get(name)

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.core.seams import Clock
+from kafkapy.core.seams import Callback, Clock
 from kafkapy.core.time import later
 from kafkapy.kraft.controller.partitions.directories import AssignReplicas, ReplicaDirectory
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # As many as Kafka's own brokers put into one request.
 MOST_AT_ONCE: Final = 2000
 RETRY_MS: Final = 100
+
+_Replica = tuple[UUID, int]  # topic, partition
 
 
 class DirectoryAssignments:
@@ -38,7 +40,8 @@ class DirectoryAssignments:
         self._link = link
         self._clock = clock
         self._event = event
-        self._waiting: dict[tuple[UUID, int], UUID] = {}
+        self._waiting: dict[_Replica, UUID] = {}
+        self._then: list[tuple[dict[_Replica, UUID], Callback]] = []
         self._is_asking = False
         self._is_closed = False
 
@@ -50,11 +53,25 @@ class DirectoryAssignments:
 
     def known(self, topic_id: UUID, index: int) -> None:
         """The metadata has it, or the replica is gone."""
-        self._waiting.pop((topic_id, index), None)
+        if self._waiting.pop((topic_id, index), None) is not None:
+            self._look_who_waits()
+
+    def when_told(self, then: Callback) -> None:
+        """`then` once the controller has heard of all that waits now."""
+        self._then.append((dict(self._waiting), then))
+        self._look_who_waits()
 
     def close(self) -> None:
         self._is_closed = True
         self._waiting.clear()
+        self._then.clear()
+
+    def _look_who_waits(self) -> None:
+        waiting = self._waiting.items()
+        ready = [one for one in self._then if one[0].items().isdisjoint(waiting)]
+        self._then = [one for one in self._then if one not in ready]
+        for _, then in ready:
+            then()
 
     def _ask(self) -> None:
         if self._is_asking or not self._waiting or self._is_closed:
@@ -75,4 +92,5 @@ class DirectoryAssignments:
         for one in told:
             if self._waiting.get((one.topic_id, one.index)) == one.directory:
                 del self._waiting[one.topic_id, one.index]
+        self._look_who_waits()
         self._ask()

@@ -301,14 +301,16 @@ class ReplicaFetcher:
         log = partition.log
         before = log.log_end_offset
         partition.truncate_to(truncation_offset(log, epoch, end_offset))
-        self._node.journal.info(
-            "log truncated to its leader's",
-            partition=partition.topic_partition,
-            leader=self.leader_id,
-            epoch=partition.leader_epoch,
-            end_offset=before,
-            now=log.log_end_offset,
-        )
+        # Who led without writing anything has no record that others lack, only an epoch.
+        if log.log_end_offset < before:
+            self._node.journal.info(
+                "log truncated to its leader's",
+                partition=partition.topic_partition,
+                leader=self.leader_id,
+                epoch=partition.leader_epoch,
+                end_offset=before,
+                now=log.log_end_offset,
+            )
 
     # -- throttled
 

@@ -65,9 +65,10 @@ class Followers:
         assert self._proposed is None, (self._proposed, isr)
         self._proposed = frozenset(isr)
 
-    def settled(self, replicas: Iterable[int], isr: Iterable[int]) -> None:
-        """As the controller has it now; what was proposed came to be or did not."""
-        self.agreed = tuple(isr)
+    def settled(self, replicas: Iterable[int], isr: Iterable[int]) -> list[int]:
+        """As the controller has it now; what was proposed came to be or did not. Gives those who
+        left."""
+        before, self.agreed = self.counted, tuple(isr)
         self._proposed = None
         known = self.progress
         self.progress = {
@@ -75,10 +76,26 @@ class Followers:
             for replica in replicas
             if replica != self._node_id
         }
+        return self._left(before)
 
-    def refused(self) -> None:
-        """What was proposed is not so, and will not be."""
-        self._proposed = None
+    def refused(self) -> list[int]:
+        """What was proposed is not so, and will not be. Gives those who would have joined."""
+        before, self._proposed = self.counted, None
+        return self._left(before)
+
+    def _left(self, before: frozenset[int]) -> list[int]:
+        left = [
+            replica for replica in self.progress if replica in before and replica not in self.agreed
+        ]
+        for replica in left:
+            self.progress[replica].has_left = True
+        return left
+
+    def lives(self, replica: int, broker_epoch: int) -> None:
+        """It fetched, and said nothing of this partition: it is where it was."""
+        progress = self.progress.get(replica)
+        if progress is not None and progress.broker_epoch == broker_epoch:
+            progress.has_left = False
 
     # -- fetches
 
@@ -109,6 +126,7 @@ class Followers:
         end = progress.log_end_offset
         return (
             replica not in self.agreed
+            and not progress.has_left
             and end >= high_watermark
             and end >= epoch_start
             and self._is_eligible(replica, progress.broker_epoch)
@@ -143,8 +161,10 @@ class Followers:
     def _is_about_to_join(
         self, replica: int, progress: Progress, leader_end: int, now: Instant
     ) -> bool:
-        return progress.is_caught_up(leader_end, now, self._max_lag_ms) and self._is_eligible(
-            replica, progress.broker_epoch
+        return (
+            not progress.has_left
+            and progress.is_caught_up(leader_end, now, self._max_lag_ms)
+            and self._is_eligible(replica, progress.broker_epoch)
         )
 
     def lowest_log_start(self, own: int) -> int:

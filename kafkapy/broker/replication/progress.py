@@ -3,6 +3,9 @@
 A fetch from offset n says: I have everything below n. Caught up is who has it all, or had all
 that there was at a moment not longer ago than replica.lag.time.max.ms: a follower that keeps
 pace with a busy leader is always a little behind. formats/replication 3.
+
+Who left those in sync has to be heard again first: a broker that died, or that lost a directory,
+had everything, too, when it fetched last.
 """
 
 from typing import Final
@@ -22,6 +25,7 @@ class Progress:
         "_leader_end_then",
         "broker_epoch",
         "caught_up_at",
+        "has_left",
         "log_end_offset",
         "log_start_offset",
     )
@@ -31,6 +35,7 @@ class Progress:
         self.log_start_offset = UNKNOWN
         self.broker_epoch = UNKNOWN
         self.caught_up_at = caught_up_at
+        self.has_left = False  # those in sync, and was not heard since
         self._leader_end_then = 0
         self._fetched_at = NEVER_CAUGHT_UP
 
@@ -45,6 +50,7 @@ class Progress:
         self.log_end_offset = offset
         self.log_start_offset = log_start
         self.broker_epoch = broker_epoch
+        self.has_left = False
         self._leader_end_then = leader_end
         self._fetched_at = now
 

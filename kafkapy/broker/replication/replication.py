@@ -17,6 +17,7 @@ from kafkapy.broker.replication.fetcher import ReplicaFetcher
 from kafkapy.broker.replication.isr_changes import Answered, IsrChanges
 from kafkapy.broker.replication.messages import Limits
 from kafkapy.broker.replication.newly_led import NewlyLed
+from kafkapy.broker.replication.serving import ReplicaSessions
 from kafkapy.broker.replication.throttle import FOLLOWER, ReplicationThrottle
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import NO_NODE
@@ -58,7 +59,7 @@ class Replication:
         facts: Facts,
         image: Callable[[], MetadataImage],
         partitions: Callable[[], Iterable[Partition]],
-        hurry: Callable[[set[int]], None],
+        sessions: ReplicaSessions,
         in_doubt: LeadersInDoubt,
         disk_failed: Callable[[DiskFailed], None],
     ) -> None:
@@ -80,7 +81,8 @@ class Replication:
             lambda: config.follower_replication_throttled_rate,
             lambda topic: image().configs(TOPIC_RESOURCE, topic),
         )
-        self._newly_led = NewlyLed(clock, hurry)
+        self._sessions = sessions
+        self._newly_led = NewlyLed(clock, sessions.hurry)
         self._changes = IsrChanges(link, clock, facts.isr_changes)
         self._fetchers: dict[int, ReplicaFetcher] = {}
         self._follows: dict[Partition, ReplicaFetcher] = {}
@@ -168,6 +170,9 @@ class Replication:
 
     def led_anew(self, partition: Partition) -> None:
         self._newly_led.add(partition)
+
+    def left(self, partition: Partition, replicas: list[int]) -> None:
+        self._sessions.left(partition, replicas)
 
     def withdraw(self, partition: Partition) -> None:
         self._changes.withdraw(partition.topic_id, partition.topic_partition.partition)

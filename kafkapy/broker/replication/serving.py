@@ -100,6 +100,8 @@ class ReplicaSession:
         self._standing: dict[_Key, _Standing] = {}
         self._parked: _Parked | None = None
         self._has_left_over = False  # from the last answer, which told of enough
+        # Where the follower left those in sync: its next fetch says that it lives.
+        self._has_left: dict[_Standing, None] = {}
 
     def fetch(self, call: "Call[FetchRequestView]") -> Answer:
         """Take in what changed at the follower; answer, or wait until there is something."""
@@ -113,6 +115,8 @@ class ReplicaSession:
         for _, topic_id, rows in request.topics:
             for row in rows:
                 is_urgent |= self._hear(call, Wanted(None, topic_id, *row[:6]))
+        if self._has_left:
+            self._lives(request.replica_epoch)
         # What came between its last answer and this, or did not fit, has waited long enough.
         is_urgent = is_urgent or any(
             one.has_more and not self._must_wait(one.partition) for one in self.news
@@ -145,6 +149,17 @@ class ReplicaSession:
             self.news.pop(standing, None)
         return (has_more and not self._must_wait(partition)) or partition is None
 
+    def left(self, key: _Key) -> None:
+        standing = self._standing.get(key)
+        if standing is not None:
+            self._has_left[standing] = None
+
+    def _lives(self, broker_epoch: int) -> None:
+        left, self._has_left = self._has_left, {}
+        for standing in left:
+            if standing.partition is not None:
+                standing.partition.follower_lives(self.replica_id, broker_epoch)
+
     def _must_wait(self, partition: Partition | None) -> bool:
         """Too much went to replicas like this one lately (KIP-73)."""
         throttle = self._throttle
@@ -161,6 +176,7 @@ class ReplicaSession:
         if standing is not None:
             standing.leave()
             self.news.pop(standing, None)
+            self._has_left.pop(standing, None)
 
     def heard(self, standing: _Standing, count_bytes: int) -> None:
         """Appended to; or, with 0 bytes, it is not what it was."""
@@ -341,6 +357,13 @@ class ReplicaSessions:
         for replica in replicas:
             for session_id in self._of_replica.get(replica, ()):
                 self._sessions[session_id].resolve()
+
+    def left(self, partition: Partition, replicas: list[int]) -> None:
+        """They are not in sync any more; whoever fetches on lives."""
+        key = (partition.topic_id, partition.topic_partition.partition)
+        for replica in replicas:
+            for session_id in self._of_replica.get(replica, ()):
+                self._sessions[session_id].left(key)
 
     def close(self) -> None:
         for session in self._sessions.values():

@@ -86,6 +86,7 @@ _READ_GROUP = (on_group(Operation.READ),)
 _DESCRIBE_CLUSTER = (on_cluster(Operation.DESCRIBE),)
 _ALTER_CLUSTER = (on_cluster(Operation.ALTER),)
 _CLUSTER_ACTION = (on_cluster(Operation.CLUSTER_ACTION),)
+_IN_SHARE_STATE = "CLUSTER_ACTION on Cluster"
 
 K = ApiKey
 APIS: tuple[Api, ...] = (
@@ -257,11 +258,11 @@ APIS: tuple[Api, ...] = (
     _row(K.ADD_RAFT_VOTER, (0, 1), _ALTER_CLUSTER, **_FORWARDED),
     _row(K.REMOVE_RAFT_VOTER, (0, 0), _ALTER_CLUSTER, **_FORWARDED),
     _row(K.UPDATE_RAFT_VOTER, (0, 0), _CLUSTER_ACTION, **_CONTROLLER),
-    _row(K.INITIALIZE_SHARE_GROUP_STATE, (0, 0), _CLUSTER_ACTION, handler="share_group_state"),
-    _row(K.READ_SHARE_GROUP_STATE, (0, 0), _CLUSTER_ACTION, handler="share_group_state"),
-    _row(K.WRITE_SHARE_GROUP_STATE, (0, 1), _CLUSTER_ACTION, handler="share_group_state"),
-    _row(K.DELETE_SHARE_GROUP_STATE, (0, 0), _CLUSTER_ACTION, handler="share_group_state"),
-    _row(K.READ_SHARE_GROUP_STATE_SUMMARY, (0, 1), _CLUSTER_ACTION, handler="share_group_state"),
+    _row(K.INITIALIZE_SHARE_GROUP_STATE, (0, 0), _IN_SHARE_STATE, handler="share_group_state"),
+    _row(K.READ_SHARE_GROUP_STATE, (0, 0), _IN_SHARE_STATE, handler="share_group_state"),
+    _row(K.WRITE_SHARE_GROUP_STATE, (0, 1), _IN_SHARE_STATE, handler="share_group_state"),
+    _row(K.DELETE_SHARE_GROUP_STATE, (0, 0), _IN_SHARE_STATE, handler="share_group_state"),
+    _row(K.READ_SHARE_GROUP_STATE_SUMMARY, (0, 1), _IN_SHARE_STATE, handler="share_group_state"),
     _row(K.DESCRIBE_SHARE_GROUP_OFFSETS, (0, 1), "DESCRIBE on Group and Topic"),
     _row(K.ALTER_SHARE_GROUP_OFFSETS, (0, 0), "READ on Group and Topic"),
     _row(K.DELETE_SHARE_GROUP_OFFSETS, (0, 0), "DELETE on Group, READ on Topic"),

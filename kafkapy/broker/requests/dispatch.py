@@ -12,8 +12,9 @@ from traceback import format_exc
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from kafkapy.broker.produce.frame_cache import remember
+from kafkapy.broker.produce.frame_cache import FrameCache, remember
 from kafkapy.broker.quotas.charging import charge
+from kafkapy.broker.quotas.client_quotas import ClientQuotas
 from kafkapy.broker.requests.apis import Api, find_api
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
 from kafkapy.broker.security.authorizer.needs import check
@@ -29,21 +30,40 @@ if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
 
 
-def dispatch(
-    node: "Node", request: memoryview, peer: Peer, is_charged: bool = False
-) -> tuple[Call[Any], Answer]:
-    """Decode one request (without its size prefix) and hand it to its handler. `is_charged`:
-    what it uses is already being held against its client's quotas."""
-    quotas = node.quotas
-    if quotas is not None and not is_charged:
-        started = node.clock.now()
-        return charge(node, quotas, request, started, dispatch(node, request, peer, True))
+def dispatch(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
+    """Decode one request (without its size prefix), hand it to its handler, and hold what it uses
+    against its client's quotas, if there are any."""
+    quotas: ClientQuotas | None = node.quotas
+    began = 0.0
+    if quotas is not None and quotas.has_time:
+        began = quotas.ticks()
     broker = node.broker
-    frames = peer.frames
+    frames: FrameCache | None = peer.frames
     if frames is not None and broker is not None:
         served = frames.serve(broker, request)
         if served is not None:
+            if quotas is None or frames.is_charged(quotas, len(request), began):
+                return served
+            call, answer = served
+            return call, charge(node, quotas, request, began, call, answer)
+    call, answer = _decode_and_handle(node, request, peer)
+    if quotas is not None:
+        answer = charge(node, quotas, request, began, call, answer)
+    return call, answer
+
+
+def dispatch_freely(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
+    """Somebody's who has no quotas: this node itself."""
+    frames: FrameCache | None = peer.frames
+    if frames is not None and node.broker is not None:
+        served = frames.serve(node.broker, request)
+        if served is not None:
             return served
+    return _decode_and_handle(node, request, peer)
+
+
+def _decode_and_handle(node: "Node", request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
+    broker = node.broker
     header, body_at = read_request_header(request)
     api = find_api(header.api_key, is_controller=peer.is_controller_listener)
     if api is None:

@@ -161,6 +161,7 @@ class Shares(
     HasCluster,
     HasConfig,
     HasImage,
+    HasQuotas,
     Protocol,
 ):
     """What share groups' members ask for."""

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from collections import deque
 
     from kafkapy.broker.produce.frame_cache import FrameCache
+    from kafkapy.broker.quotas.client_quotas import Account
 
 Part = bytes | FileSlice
+
+# Who has not said who it is, nor need.
+ANONYMOUS: Final = "User:ANONYMOUS"
 
 
 class Encoded:
@@ -90,7 +94,7 @@ class Peer:
 
     listener: str
     host: str
-    principal: str = "User:ANONYMOUS"
+    principal: str = ANONYMOUS
     software_name: str = NO_CLIENT
     software_version: str = NO_CLIENT
     is_controller_listener: bool = False
@@ -109,6 +113,8 @@ class Peer:
     line: Line | None = None
     # When what is not answered yet came, and how large it was, if somebody counts (counting.py).
     began: "deque[tuple[float, int, bytes | None]] | None" = None
+    # What its last request was charged to, once anybody has a quota (broker/quotas/).
+    account: "Account | None" = None
     # It is throttled (broker/quotas/charging.py).
     muted_until: Instant = Instant(0)
 

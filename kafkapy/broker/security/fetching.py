@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kafkapy.broker.config.tls import Store
+    from kafkapy.broker.config.security.tls import Store
 
 
 class FetchRequest(NamedTuple):

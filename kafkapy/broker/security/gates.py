@@ -35,7 +35,7 @@ def _gate_of(node: "Node", listener: str) -> Callable[[Peer], Dispatch]:
     if not node.config.listening.protocol_of(listener).has_sasl:
         shared: Dispatch = partial(dispatch, node)
         return lambda peer: shared
-    from kafkapy.broker.config.security import ListenerSecurity
+    from kafkapy.broker.config.security.listener_security import ListenerSecurity
     from kafkapy.broker.security.mechanisms import ServerMechanisms
     from kafkapy.broker.security.sasl_gate import SaslGate
 
@@ -48,6 +48,6 @@ def first_frame_bytes(node: "Node", listener: str) -> int:
     """How long a frame may be before its sender is known."""
     if not node.config.listening.protocol_of(listener).has_sasl:
         return node.config.socket_request_max_bytes
-    from kafkapy.broker.config.security import ListenerSecurity
+    from kafkapy.broker.config.security.listener_security import ListenerSecurity
 
     return ListenerSecurity(node.config, listener).max_receive_bytes

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.config.security import (
+from kafkapy.broker.config.security.listener_security import (
     OAUTHBEARER,
     PLAIN,
     UNSECURED_HANDLER,

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote_plus
 
-from kafkapy.broker.config.own_token import RefreshTimes, TokenSource
+from kafkapy.broker.config.security.own_token import RefreshTimes, TokenSource
 from kafkapy.broker.security.fetching import Fetch, FetchRequest
 from kafkapy.broker.security.mechanism import LoginFailed
 from kafkapy.broker.security.oauthbearer import BadToken

@@ -17,7 +17,7 @@ from struct import Struct
 from traceback import format_exc
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkapy.broker.config.security import ListenerSecurity
+from kafkapy.broker.config.security.listener_security import ListenerSecurity
 from kafkapy.broker.requests.apis import find_api
 from kafkapy.broker.requests.dispatch import dispatch
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields, Hangup, Later, Peer

@@ -10,9 +10,9 @@ from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kafkapy.broker.config.security import TokenSettings
+from kafkapy.broker.config.security.listener_security import TokenSettings
 from kafkapy.broker.security.oauthbearer import BadToken, Token
-from kafkapy.broker.security.unsecured_tokens import json_part, scope_of, seconds
+from kafkapy.broker.security.unsecured_tokens import json_part, scope_of, seconds, user_of
 from kafkapy.core.time import Instant
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class SignedJudge:
 
     def _check_signature(self, header: Mapping[str, Any], data: bytes, signature: bytes) -> None:
         algorithm, key_id = header.get("alg"), header.get("kid")
-        if algorithm not in _ALGORITHMS or "crit" in header:
+        if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS or "crit" in header:
             raise BadToken("a token that is signed in a way that is not taken")
         keys = self._keys()
         found = keys.get(key_id) if isinstance(key_id, str) else None
@@ -75,7 +75,7 @@ class SignedJudge:
         if found is None:
             self._unknown()
             raise BadToken("a token that is signed by a key that nobody knows")
-        if not _is_signature(str(algorithm), found, data, signature):
+        if not _is_signature(algorithm, found, data, signature):
             raise BadToken("a token whose signature is wrong")
 
     def _judged(self, claims: Mapping[str, Any]) -> Token:
@@ -93,9 +93,7 @@ class SignedJudge:
         audiences = audience if isinstance(audience, list) else [audience]
         if settings.audiences and not any(one in settings.audiences for one in audiences):
             raise BadToken("a token for another audience")
-        user = claims.get(settings.user_claim)
-        if not isinstance(user, str) or not user.strip():
-            raise BadToken("a token that names nobody")
+        user = user_of(claims, settings.user_claim)
         scope_of(claims, settings.scope_claim)  # it is the authorizer's business
         return Token(user, max(0, expires - now))
 

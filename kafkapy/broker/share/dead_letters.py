@@ -17,6 +17,7 @@ tried for as long as the partition is led, because a dead letter is the last tra
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
@@ -25,7 +26,7 @@ from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.share.settings import DeadLetterSettings, ShareSettings
 from kafkapy.core.data import dataclass
-from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Callback, Clock, Journal, OtherNodes
 from kafkapy.core.time import Instant, later
@@ -297,6 +298,7 @@ def _read(source: Partition, first: int, last: int) -> tuple[dict[int, Record], 
     looked = first - 1
     for position, header in batches(data):
         whole = memoryview(data)[position : position + header.size]
-        found.update((one.offset, one) for one in records(whole) if first <= one.offset <= last)
+        with suppress(Corrupt):  # what a producer packed so that nobody can unpack it
+            found.update((one.offset, one) for one in records(whole) if first <= one.offset <= last)
         looked = header.last_offset
     return (found, last) if looked < first else (found, min(looked, last))

@@ -19,7 +19,7 @@ from kafkapy.broker.requests.translations import millis, optional
 from kafkapy.broker.share.acknowledging import Results, acknowledge
 from kafkapy.broker.share.led import LedShare
 from kafkapy.broker.share.request_checks import check_topic
-from kafkapy.broker.share.sessions import CLOSE, Place, ShareSession
+from kafkapy.broker.share.sessions import CLOSE, OPEN, Place, ShareSession
 from kafkapy.broker.share.taking import NOTHING, Taken, is_there, take
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.limits import FETCH_ANSWER_BYTES
@@ -51,6 +51,9 @@ class ShareFetching:
         self._session = session
         self._wants_records = wants_records
         self._max_bytes = min(body.max_bytes, node.config.fetch_max_bytes, FETCH_ANSWER_BYTES)
+        if node.quotas is not None:
+            most = node.quotas.account(call.peer, call.client_id).most_fetched
+            self._max_bytes = self._max_bytes if most is None else min(self._max_bytes, most)
         self._min_bytes = min(body.min_bytes, self._max_bytes)
         self._left = body.max_records
         self._mode = optional(body, "share_acquire_mode", 0)
@@ -104,6 +107,8 @@ class ShareFetching:
             self._refused[place] = found
         else:
             self._led[place] = found
+            if self._call.body.share_session_epoch == OPEN:
+                found.check_is_current()
         if not self._loading:
             self._look()
 
@@ -200,7 +205,8 @@ class ShareFetching:
 
     def _time_is_up(self) -> None:
         if not self._is_done:
-            self._take()
+            if self._node.shares.sessions.is_open(self._session):
+                self._take()
             self._done()
 
     def _leave(self) -> None:

@@ -1,8 +1,10 @@
 """The share partitions that this node leads, because it leads their partitions.
 
     wanted --> loading: ReadState under the leader epoch --> loaded --> acquire, acknowledge ...
-                     '-- refused: whoever waits is told, and the next one asks again
-                          '-- dead letters that an earlier leader did not get done with
+                     |-- not at the earliest, and nothing read yet: where it begins is written
+                     |   first, or the next leader would begin behind what came meanwhile
+                     |-- refused: whoever waits is told, and the next one asks again
+                     '-- dead letters that an earlier leader did not get done with
     leadership lost, fenced by the coordinator --> dropped: whoever waits is told
 
 What a share partition decides (share/partition.py) is brought about here: its changes are
@@ -21,7 +23,14 @@ from kafkapy.broker.share.states import ShareStates
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Callback, Clock, Timer
 from kafkapy.core.time import NEVER, Instant
-from kafkapy.share.coordinator.events import NOTHING_READ, ReadState, StateRead, WriteState
+from kafkapy.share.coordinator.events import (
+    NOTHING_READ,
+    ReadState,
+    ReadSummary,
+    StateRead,
+    SummaryRead,
+    WriteState,
+)
 from kafkapy.share.coordinator.state import ShareKey
 from kafkapy.share.partition import Acknowledgement, SharePartition
 from kafkapy.share.states import StateBatch
@@ -68,11 +77,13 @@ class LedShare:
         partition: Partition,
         state_epoch: int,
         machine: SharePartition,
+        written_start: int,
     ) -> None:
         self.key = key
         self.partition = partition
         self.machine = machine
         self.leader_epoch = partition.leader_epoch
+        self.state_epoch = state_epoch
         # Fetches that wait until something is available.
         self.waiting: dict[Any, Callback] = {}
         # The timestamp of the record that is next, by its offset (priorities.py).
@@ -82,7 +93,8 @@ class LedShare:
         # Writes, and dead letters: what there still is to say.
         self._under_way = 0
         self._owner = owner
-        self._state_epoch = state_epoch
+        # The coordinator has this one, or a later one.
+        self._written_start = written_start
         self._timer: Timer | None = None
         self._timer_at = NEVER
 
@@ -123,6 +135,21 @@ class LedShare:
     def acquired(self) -> None:
         """Something was: its lock will end."""
         self._arm()
+
+    def check_is_current(self) -> None:
+        """Who begins to read asks: the group may have been altered, or deleted and made anew
+        (then its epochs begin anew as well), while somebody who is no member kept a session."""
+        known = self._written_start
+
+        def answered(reply: Any) -> None:
+            if isinstance(reply, SummaryRead) and (
+                reply.state_epoch != self.state_epoch
+                or reply.leader_epoch != self.leader_epoch
+                or reply.start_offset < known
+            ):
+                self._owner.drop(self)
+
+        self._owner.states.ask(ReadSummary(self.key, self.leader_epoch), answered)
 
     def drop_if_unwanted(self) -> None:
         """Once the coordinator has all that there is to say."""
@@ -165,15 +192,17 @@ class LedShare:
                     self._owner.drop(self)
                 then(told(reply))
             else:
+                self._written_start = max(self._written_start, start)
                 then(None)
             self.drop_if_unwanted()
 
         self._under_way += 1
+        start = self.machine.start_offset
         event = WriteState(
             self.key,
-            self._state_epoch,
+            self.state_epoch,
             self.leader_epoch,
-            self.machine.start_offset,
+            start,
             batches,
             self.machine.delivery_complete_count,
         )
@@ -222,6 +251,8 @@ class LedShares:
         self._current_settings = settings
         self._led: dict[ShareKey, LedShare] = {}
         self._loading: dict[ShareKey, list[Loaded]] = {}
+        # Of these, what nobody waits for any more.
+        self._forgotten: set[ShareKey] = set()
 
     @property
     def settings(self) -> ShareSettings:
@@ -243,6 +274,7 @@ class LedShares:
         waiting = self._loading.get(key)
         if waiting is not None:
             waiting.append(then)
+            self._forgotten.discard(key)
             return
         self._loading[key] = [then]
         leader_epoch = partition.leader_epoch
@@ -252,24 +284,53 @@ class LedShares:
         )
 
     def _read(self, key: ShareKey, partition: Partition, leader_epoch: int, reply: Any) -> None:
-        waiting = self._loading.pop(key)
-        found: LedShare | Refused
         if isinstance(reply, Refused):
-            found = told(reply)
-        elif not partition.is_leader or partition.leader_epoch != leader_epoch:
-            found = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            self._loaded(key, told(reply))
+            return
+        assert isinstance(reply, StateRead), reply
+        if not _is_leader(partition, leader_epoch):
+            self._loaded(key, Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        elif reply.start_offset != NOTHING_READ:
+            self._loaded(key, self._made(key, partition, reply, reply.start_offset))
         else:
-            assert isinstance(reply, StateRead), reply
-            start = reply.start_offset
-            if start == NOTHING_READ:
-                start = self._begin(key.group_id, partition)
-            machine = SharePartition(
-                start, reply.batches, limits=self.settings.limits(key.group_id)
-            )
-            found = self._led[key] = LedShare(self, key, partition, reply.state_epoch, machine)
-            found.bury_the_dead()
-        for then in waiting:
+            begun = reply._replace(start_offset=self._begin(key.group_id, partition))
+            if self.settings.reset(key.group_id) == EARLIEST:
+                self._loaded(key, self._made(key, partition, begun, NOTHING_READ))
+            else:
+                self._write_begun(key, partition, leader_epoch, begun)
+
+    def _write_begun(
+        self, key: ShareKey, partition: Partition, leader_epoch: int, begun: StateRead
+    ) -> None:
+        def answered(reply: Any) -> None:
+            if isinstance(reply, Refused):
+                self._loaded(key, told(reply))
+            elif not _is_leader(partition, leader_epoch):
+                self._loaded(key, Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+            else:
+                self._loaded(key, self._made(key, partition, begun, begun.start_offset))
+
+        event = WriteState(key, begun.state_epoch, leader_epoch, begun.start_offset, (), 0)
+        self.states.ask(event, answered)
+
+    def _made(
+        self, key: ShareKey, partition: Partition, read: StateRead, written_start: int
+    ) -> LedShare:
+        limits = self.settings.limits(key.group_id)
+        machine = SharePartition(read.start_offset, read.batches, limits=limits)
+        found = LedShare(self, key, partition, read.state_epoch, machine, written_start)
+        self._led[key] = found
+        found.bury_the_dead()
+        return found
+
+    def _loaded(self, key: ShareKey, found: LedShare | Refused) -> None:
+        for then in self._loading.pop(key):
             then(found)
+        if key in self._forgotten:
+            self._forgotten.discard(key)
+            if isinstance(found, LedShare):
+                found.is_unwanted = True
+                found.drop_if_unwanted()
 
     def _begin(self, group_id: str, partition: Partition) -> int:
         """Where a group that has read nothing yet begins (share.auto.offset.reset)."""
@@ -303,6 +364,7 @@ class LedShares:
 
     def forget_group(self, group_id: str) -> None:
         """Its last session here is over. What it left may be altered before it comes again."""
+        self._forgotten.update(key for key in self._loading if key.group_id == group_id)
         for share in [one for one in self._led.values() if one.key.group_id == group_id]:
             share.is_unwanted = True
             share.drop_if_unwanted()
@@ -310,6 +372,10 @@ class LedShares:
     def close(self) -> None:
         for share in list(self._led.values()):
             self.drop(share)
+
+
+def _is_leader(partition: Partition, leader_epoch: int) -> bool:
+    return partition.is_leader and partition.leader_epoch == leader_epoch
 
 
 def _nobody(_: Refused | None) -> None:

@@ -158,8 +158,8 @@ class FollowingRetention:
     def _start(self, key: ShareKey, written: SummaryRead) -> int:
         """Written it is with the group's next acknowledgement; known where it is led: here."""
         share = self._led.get(key)
-        if share is None:
-            return written.start_offset
+        if share is None or share.state_epoch != written.state_epoch:
+            return written.start_offset  # altered: what is led here is of yesterday
         return max(written.start_offset, share.machine.start_offset)
 
 

@@ -7,6 +7,7 @@ Each is a group id and, by topic, partitions with some fields of their own; each
 answered by itself. What differs between them is the table.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -175,16 +176,24 @@ def body_of(events: Sequence[KeyedEvent]) -> Fields:
 
 
 def replies_in(response: Any, events: Sequence[KeyedEvent]) -> list[Any]:
-    """In the order of the events: a reply or Refused each."""
+    """In the order of the events: a reply or Refused each. Several events may be of one
+    partition; whoever answers them with fewer rows has accepted all of them or none."""
     api = STATE_APIS[type(events[0])]
-    found: dict[tuple[UUID | None, int], Any] = {}
+    found: dict[tuple[UUID | None, int], list[Any]] = {}
     for topic in response.results:
         for row in topic.partitions:
             code = ErrorCode(int(row.error_code))
-            refused = Refused(code, row.error_message) if code else None
-            found[topic.topic_id, row.partition] = refused or api.reply(row)
-    nothing = Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "not answered")
-    return [found.get((event.key.topic_id, event.key.partition), nothing) for event in events]
+            reply = Refused(code, row.error_message) if code else api.reply(row)
+            found.setdefault((topic.topic_id, row.partition), []).append(reply)
+    asked = [(event.key.topic_id, event.key.partition) for event in events]
+    for place, count in Counter(asked).items():
+        replies = found.setdefault(place, [])
+        if len(replies) < count:
+            nothing = Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "not answered")
+            refused = [one for one in replies if isinstance(one, Refused)]
+            found[place] = [(refused or replies or [nothing])[-1]] * count
+    in_order = {place: iter(replies) for place, replies in found.items()}
+    return [next(in_order[place]) for place in asked]
 
 
 # Asked of us

@@ -9,6 +9,8 @@ The busier the cluster, the larger the batches: nothing is delayed to collect th
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from kafkapy.core.errors import ErrorCode
+
 Item = TypeVar("Item")
 Done = Callable[[], None]
 
@@ -36,3 +38,11 @@ class BatchedCalls(Generic[Item]):
     def _done(self, node: int) -> None:
         self._in_flight.discard(node)
         self._next(node)
+
+
+def answered_code(code: int) -> ErrorCode:
+    """What another node answered, which may be newer than this one."""
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR

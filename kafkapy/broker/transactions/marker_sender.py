@@ -3,6 +3,7 @@
     send {a-0, a-1, b-0} --+-- led here ----------> MarkerWriter         --+
                            +-- led by node 2 -----> WriteTxnMarkers v2   --+--> written {a-0}
                            +-- no such partition -> nothing to decide    --+    written {a-1, ...}
+                           |  (or not yet: wait)                           |
            ^                                                               |
            +---- not now (no leader, moved, not enough replicas) <---------+
 
@@ -17,13 +18,13 @@ from functools import partial
 from typing import Any, Final
 
 from kafkapy.broker.requests.translations import by_topic
-from kafkapy.broker.transactions.batched_calls import BatchedCalls, Done
+from kafkapy.broker.transactions.batched_calls import BatchedCalls, Done, answered_code
 from kafkapy.broker.transactions.marker_writer import Marker, MarkerWriter
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.seams import Clock, OtherNodes
-from kafkapy.core.time import later
+from kafkapy.core.time import Instant, later
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.txn.markers import MarkersDue
 
@@ -53,6 +54,7 @@ class _Order:
     marker: Marker
     is_wanted: Callable[[], bool]
     then: Written
+    asked_at: Instant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,14 +74,17 @@ class MarkerSender:
         other_nodes: OtherNodes,
         writer: MarkerWriter,
         leader_of: Callable[[TopicPartition], int | None],
+        may_come_ms: Callable[[TopicPartition], int] = lambda _: 0,
         request_timeout_ms: int = 30_000,
     ) -> None:
-        """`leader_of`: NO_NODE if it has none now, None if there is no such partition."""
+        """`leader_of`: NO_NODE if it has none now, None if there is no such partition;
+        `may_come_ms`: for how long it is then taken for one that is not known here yet."""
         self._node_id = node_id
         self._clock = clock
         self._other_nodes = other_nodes
         self._writer = writer
         self._leader_of = leader_of
+        self._may_come_ms = may_come_ms
         self._request_timeout_ms = request_timeout_ms
         self._remote: BatchedCalls[_Parcel] = BatchedCalls(self._call)
 
@@ -98,7 +103,7 @@ class MarkerSender:
             due.committed,
             due.transaction_version,
         )
-        self._dispatch(_Order(marker, is_wanted, then), due.partitions)
+        self._dispatch(_Order(marker, is_wanted, then, self._clock.now()), due.partitions)
 
     def _dispatch(self, order: _Order, partitions: Iterable[TopicPartition]) -> None:
         if not order.is_wanted():
@@ -106,7 +111,8 @@ class MarkerSender:
         by_leader: dict[int | None, set[TopicPartition]] = {}
         for partition in sorted(partitions):
             by_leader.setdefault(self._leader_of(partition), set()).add(partition)
-        deleted = by_leader.pop(None, None)
+        missing = by_leader.pop(None, ())
+        deleted = frozenset(one for one in missing if not self._may_come(order, one))
         for leader, theirs in by_leader.items():
             parcel = _Parcel(order, frozenset(theirs))
             if leader == self._node_id:
@@ -116,8 +122,13 @@ class MarkerSender:
             else:
                 assert leader is not None, "partitions that do not exist are taken out"
                 self._remote.add(leader, parcel)
+        if len(deleted) < len(missing):
+            self._retry(order, frozenset(missing) - deleted)
         if deleted:
-            order.then(frozenset(deleted))
+            order.then(deleted)
+
+    def _may_come(self, order: _Order, partition: TopicPartition) -> bool:
+        return self._clock.now() < later(order.asked_at, self._may_come_ms(partition))
 
     # Here
 
@@ -197,7 +208,7 @@ def _marker_fields(parcel: _Parcel) -> dict[str, Any]:
 
 def _results(response: Any) -> dict[tuple[int, TopicPartition], ErrorCode]:
     return {
-        (marker.producer_id, TopicPartition(topic.name, one.partition_index)): ErrorCode(
+        (marker.producer_id, TopicPartition(topic.name, one.partition_index)): answered_code(
             one.error_code
         )
         for marker in response.markers

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kafkapy.broker.requests.translations import by_topic
-from kafkapy.broker.transactions.batched_calls import BatchedCalls, Done
+from kafkapy.broker.transactions.batched_calls import BatchedCalls, Done, answered_code
 from kafkapy.broker.transactions.coordinator import TransactionCoordinator
 from kafkapy.broker.transactions.verification import (
     SENTENCES,
@@ -218,10 +218,10 @@ def _errors_by_transaction(
     if isinstance(response, Exception):
         return ErrorCode.NETWORK_EXCEPTION
     if response.error_code:
-        return ErrorCode(response.error_code)
+        return answered_code(response.error_code)
     return {
         transaction.transactional_id: {
-            TopicPartition(topic.name, one.partition_index): ErrorCode(one.partition_error_code)
+            TopicPartition(topic.name, one.partition_index): answered_code(one.partition_error_code)
             for topic in transaction.topic_results
             for one in topic.results_by_partition
         }

@@ -11,7 +11,7 @@ The coordinator's shards follow the leadership of `__transaction_state`.
 from collections.abc import Callable
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.metadata.internal_topics import TRANSACTION_STATE
+from kafkapy.broker.metadata.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.partitions.shard_log import follow_leadership
@@ -46,6 +46,7 @@ class TransactionWiring:
     ) -> None:
         """`find_group_shard`: the group coordinator's `active_shard`."""
         self._current_image = image
+        self._config = config
         self.marker_writer = MarkerWriter(
             clock=clock,
             find_partition=partitions.get,
@@ -58,6 +59,7 @@ class TransactionWiring:
             other_nodes=other_nodes,
             writer=self.marker_writer,
             leader_of=self._leader_of,
+            may_come_ms=self._may_come_ms,
             request_timeout_ms=config.request_timeout_ms,
         )
         self.transactions = TransactionCoordinator(
@@ -108,6 +110,16 @@ class TransactionWiring:
     def _leader_of(self, topic_partition: TopicPartition) -> int | None:
         state = self._image.partition_by_name(*topic_partition)
         return None if state is None else state.leader
+
+    def _may_come_ms(self, topic_partition: TopicPartition) -> int:
+        """AddOffsetsToTxn is what clients ask before there is a topic of offsets. Without
+        verification nobody asks us again before offsets are in the partition, and our image may
+        know nothing of it still: as long as our session lasts, by which another leads here."""
+        topic = topic_partition.topic
+        is_asked = self._config.transaction_partition_verification_enable
+        if is_asked or topic != CONSUMER_OFFSETS or topic in self._image.topics_by_name:
+            return 0
+        return self._config.broker_session_timeout_ms
 
     def _coordinator_of(self, transactional_id: str) -> int:
         topic = self._image.topics_by_name.get(TRANSACTION_STATE)

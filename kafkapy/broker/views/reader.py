@@ -9,6 +9,9 @@ Fetches wait at `place`, a partition that is never led and has no log of its own
 their watchers and counts their bytes. The source's partition wakes this reader, and only while
 somebody waits; it wakes those who wait once there is something for them. So an append of which the
 view shows nothing wakes nobody, and what it shows is evaluated once, however many wait.
+
+Of a batch that cannot be read nothing is shown, and the journal has it: its bytes are for those
+alone who may read the source.
 """
 
 from collections import deque
@@ -18,7 +21,7 @@ from typing import Final
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.jobs import Job, Steps
-from kafkapy.core.seams import Clock
+from kafkapy.core.seams import Clock, Journal
 from kafkapy.core.turn import Turn
 from kafkapy.hooks.guarded import Guarded, HookFailed
 from kafkapy.log.partition_log import PartitionLog
@@ -56,6 +59,7 @@ class ViewReader:
         memory: Memory,
         clock: Clock,
         turn: Turn,
+        journal: Journal,
     ) -> None:
         self.place = place
         self.source = source
@@ -64,6 +68,7 @@ class ViewReader:
         self.asked: tuple[str, Guarded | None] = ("", None)
         self._clock = clock
         self._turn = turn
+        self._journal = journal
         self._log: PartitionLog = source.log
         self._epoch = source.leader_epoch
         self._known = Stretches(memory, self._origin_of)
@@ -72,8 +77,9 @@ class ViewReader:
         # From where those go on who have seen all there is.
         self._end = 0
         self._is_told = False
-        # Why nobody could say of a record whether it is shown.
-        self._failure: str | None = None
+        self._has_told_of_unreadable = False
+        # From where nobody could say what comes next, and why: until somebody has heard it.
+        self._failed: tuple[int, str] | None = None
 
     def read(self, offset: int, upper: int, max_bytes: int, *, at_least_one: bool) -> Taken:
         """What is known, and what a slice's work finds; the rest is worked on, and whoever waits
@@ -81,14 +87,20 @@ class ViewReader:
         self._look_at_source()
         taken = self._known.take(offset, upper, max_bytes, at_least_one=at_least_one)
         if taken.reached < upper and not taken.size and max_bytes > 0:
-            self._failure = None
+            self._tell_of_failure(taken)  # of slices since then; who asks after that tries again
             self._evaluate(taken.reached)
             taken = self._known.take(offset, upper, max_bytes, at_least_one=at_least_one)
-            if self._failure is not None and not taken.size:
-                raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, self._failure)
+            self._tell_of_failure(taken)
         self._end = max(self._end, taken.reached)
         self.source.watchers[self] = 0
         return taken
+
+    def _tell_of_failure(self, taken: Taken) -> None:
+        if self._failed is None or taken.size or self._failed[0] != taken.reached:
+            return
+        _, why = self._failed
+        self._failed = None
+        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, why)
 
     def close(self) -> None:
         """The view is gone, or shows something else: whoever waits reads again."""
@@ -142,14 +154,16 @@ class ViewReader:
             one = self._wanted.popleft()
             try:
                 is_done = yield from self._go_on(one)
-            except (DiskFailed, HookFailed) as failed:
-                if isinstance(failed, DiskFailed):
-                    self.source.disk_failed(failed)
-                else:
-                    self._failure = str(failed)
+            except DiskFailed as failed:
+                self.source.disk_failed(failed)
                 self._wanted.clear()
                 self._wake(0)
                 return
+            except HookFailed as failed:
+                self._failed = self._known.end_of_known(one.offset), str(failed)
+                self._wanted.clear()
+                self._wake(0)  # who reads elsewhere wants that again, at once
+                continue
             if is_done:
                 if one.shown:
                     self._wake(one.shown)
@@ -159,6 +173,8 @@ class ViewReader:
     def _go_on(self, one: _Wanted) -> Generator[int, None, bool]:
         """One read from the source, if it is needed. True: that is enough for now."""
         log = self._log
+        if log.is_closed:  # gone from here: its files may be gone as well
+            return True
         upper = log.high_watermark
         offset = self._known.end_of_known(max(one.offset, log.log_start_offset))
         if offset >= upper or one.shown >= _ENOUGH_BYTES:
@@ -200,8 +216,23 @@ class ViewReader:
         place = self.source.topic_partition
         try:
             return (yield from filtered(batch, header, self.where, place.partition, place.topic))
-        except Corrupt:
-            return bytes(batch)  # its reader finds that out, as it would in the source
+        except Corrupt as corrupt:
+            self._tell_of_unreadable(header, corrupt)
+            return None
+
+    def _tell_of_unreadable(self, header: BatchHeader, corrupt: Corrupt) -> None:
+        """Once: there may be many, and whoever wrote them could write as many lines."""
+        if self._has_told_of_unreadable:
+            return
+        self._has_told_of_unreadable = True
+        self._journal.error(
+            "view leaves out an unreadable batch",
+            view=self.place.topic_partition.topic,
+            topic=self.source.topic_partition.topic,
+            partition=self.source.topic_partition.partition,
+            offset=header.base_offset,
+            reason=corrupt,
+        )
 
     def _left_out(self, first: int, end: int, leader_epoch: int) -> None:
         self._known.add(Piece(first, end, leader_epoch, None), self._origin_of(end - 1))

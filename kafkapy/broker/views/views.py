@@ -6,6 +6,7 @@ the source's partition is another one. What all of them remember is bounded toge
 """
 
 from collections.abc import Callable
+from typing import Protocol
 from uuid import UUID
 
 from kafkapy.broker.partitions.needs import HasReplicas
@@ -13,7 +14,7 @@ from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.views.reader import ViewReader
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.core.seams import Clock
+from kafkapy.core.seams import Clock, Journal
 from kafkapy.core.turn import Turn
 from kafkapy.expressions import InvalidExpression, compile_expression
 from kafkapy.hooks.guarded import Guarded
@@ -25,13 +26,18 @@ from kafkapy.views.condition import Condition
 from kafkapy.views.memory import Memory
 
 
+class Replicates(HasReplicas, Protocol):
+    @property
+    def journal(self) -> Journal: ...
+
+
 class Views:
     def __init__(
         self,
         node_id: int,
         clock: Clock,
         turn: Turn,
-        replication: HasReplicas,
+        replication: Replicates,
         image: Callable[[], MetadataImage],
         cache_bytes: int,
         hook_of: Callable[[str, str], Guarded],
@@ -69,7 +75,15 @@ class Views:
             condition = HookedView(where, hook)
         assert condition is not None, "an expression, or a hook"
         place = self._place(view, source) if known is None else known.place
-        reader = ViewReader(place, source, condition, self._memory, self._clock, self._turn)
+        reader = ViewReader(
+            place,
+            source,
+            condition,
+            self._memory,
+            self._clock,
+            self._turn,
+            self._replication.journal,
+        )
         reader.asked = (text, hook)
         self._readers[key] = reader
         return reader

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import parse_voters
-from kafkapy.broker.config.security import outbound
-from kafkapy.broker.config.tls import Store, tls_settings
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.security.listener_security import outbound
+from kafkapy.broker.config.security.tls import Store, tls_settings
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.node.identity import is_alone
 from kafkapy.cli.checks.findings import Finding
 from kafkapy.server.tls.contexts import ListenerTls

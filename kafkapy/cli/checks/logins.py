@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import SecurityProtocol
-from kafkapy.broker.config.security import PLAIN, ListenerSecurity, outbound
+from kafkapy.broker.config.security.listener_security import PLAIN, ListenerSecurity, outbound
 from kafkapy.cli.checks.findings import Finding
 
 

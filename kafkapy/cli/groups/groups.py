@@ -14,7 +14,13 @@ from kafkapy.cli.groups.asking import (
     offsets_at,
 )
 from kafkapy.cli.groups.reset_plan import Target, add_targets, new_offsets, target_of
-from kafkapy.cli.groups.share import described_share, show_share
+from kafkapy.cli.groups.share import (
+    described_share,
+    move_share,
+    read_by_share,
+    show_share,
+    start_offsets,
+)
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 from kafkapy.protocol.api_keys import ApiKey
@@ -45,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME[:0,1]",
-        help="these partitions only; may be repeated (default: all that are committed)",
+        help="these partitions only; may be repeated (default: all that the group has read)",
     )
     add_targets(reset)
     reset.add_argument("--dry-run", action="store_true", help="only show what would change")
@@ -123,10 +129,14 @@ def _member_rows(group: Described) -> list[dict[str, Any]]:
 def _reset(options: argparse.Namespace) -> int:
     target: Target = target_of(options)
     with coordinator(options.server, GROUP, options.group) as client:
-        if described_share(client, options.group) is not None:
-            raise Failed(f"{options.group} is a share group: kafka-share-groups resets these")
-        committed = committed_offsets(client, options.group)
-        wanted = chosen_partitions(client, options.topic) or set(committed)
+        is_share = described_share(client, options.group) is not None
+        if is_share:
+            read = read_by_share(client, options.group)
+            committed, known = start_offsets(read), set(read)
+        else:
+            committed = committed_offsets(client, options.group)
+            known = set(committed)
+        wanted = chosen_partitions(client, options.topic) or known
         if not wanted:
             raise Failed(f"group {options.group} has no offsets: name topics with --topic")
         starts = offsets_at(client, wanted, _START)
@@ -134,7 +144,8 @@ def _reset(options: argparse.Namespace) -> int:
         at_time = {} if target.timestamp is None else offsets_at(client, wanted, target.timestamp)
         chosen = new_offsets(target, wanted, committed, starts, ends, at_time)
         if not options.dry_run:
-            commit_offsets(client, options.group, chosen)
+            move = move_share if is_share else commit_offsets
+            move(client, options.group, chosen)
     rows = [
         {"topic": topic, "partition": partition, "from": committed.get(where), "to": chosen[where]}
         for where in sorted(chosen)

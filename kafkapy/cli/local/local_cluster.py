@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from kafkapy.broker.config.replicated import of_all_topics
 from kafkapy.cli.main import Failed
-from kafkapy.server.free_ports import free_ports
+from kafkapy.server.sockets.free_ports import free_ports
 
 MADE: Final = "cluster.json"
 _HOST: Final = "127.0.0.1"
@@ -279,7 +279,7 @@ def _format(paths: Sequence[str], node_id: int, cluster_id: str) -> None:
     from kafkapy.kraft.storage.adoption import make_directory
     from kafkapy.kraft.storage.format import format_directories
     from kafkapy.server.clock import LoopClock
-    from kafkapy.server.disk import RealDisk
+    from kafkapy.server.disk.real_disk import RealDisk
     from kafkapy.server.rng import SystemRng
 
     disk = RealDisk()

@@ -81,7 +81,7 @@ def formatted(options: argparse.Namespace, config: "BrokerConfig") -> "Formatted
     from kafkapy.kraft.storage.adoption import DirectoryRefused, make_directory
     from kafkapy.kraft.storage.format import format_directories
     from kafkapy.server.clock import LoopClock
-    from kafkapy.server.disk import RealDisk
+    from kafkapy.server.disk.real_disk import RealDisk
     from kafkapy.server.rng import SystemRng
 
     disk = RealDisk()

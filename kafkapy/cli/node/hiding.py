@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kafkapy.broker.config.resources import Resource
-from kafkapy.broker.config.table import key_of
+from kafkapy.broker.config.table.broker_keys import key_of
 from kafkapy.kraft.records.metadata import ConfigRecord, UserScramCredentialRecord
 
 _HIDDEN: Final = "[hidden]"

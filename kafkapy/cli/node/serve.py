@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.properties import parse_properties
 from kafkapy.broker.config.replicated import of_own_topics
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.cli.main import Failed
 from kafkapy.cli.node.environment import LOG_FORMAT, MOUNTED_CONFIG, cluster_id_of, from_environment
 from kafkapy.core.errors import DiskFailed
@@ -97,9 +97,9 @@ def run(options: argparse.Namespace) -> int:
     import trio
 
     from kafkapy.broker.node.identity import CannotStart
-    from kafkapy.server.binding import CannotListen
     from kafkapy.server.journal import Lines
     from kafkapy.server.run import Serving, serve
+    from kafkapy.server.sockets.binding import CannotListen
 
     journal = Lines(as_json=options.json, level="warning" if options.quiet else "info")
     for name in config.unknown:

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common, dry = asking(), argparse.ArgumentParser(add_help=False)
     dry.add_argument("--dry-run", action="store_true", help="only show what it is about")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    create = actions.add_parser("create", help="a token, of whoever asks", parents=[common])
+    create = actions.add_parser("create", help="a token, of whoever asks", parents=[common, dry])
     create.add_argument("--owner", type=_principal, help="of somebody else (CREATE_TOKENS)")
     create.add_argument(
         "--renewer", action="append", default=[], type=_principal, help="may renew and end it"
@@ -64,6 +64,13 @@ def _create(options: argparse.Namespace) -> int:
     with Client(options.server) as client:
         if name is not None and client.version(ApiKey.CREATE_DELEGATION_TOKEN) < _WITH_OWNERS:
             raise Failed("the broker makes tokens for nobody but who asks")
+        if options.dry_run:
+            _tokens(client, None)  # tokens are in use there, and whoever asks may have some
+            row: dict[str, Any] = {"owner": "whoever asks" if name is None else f"{kind}:{name}"}
+            row |= {"renewers": [":".join(one) for one in options.renewer]}
+            row |= {"max_lifetime_ms": options.max_lifetime_ms or "the brokers'"}
+            show([row], as_json=options.json)
+            return 0
         answer = client.ask(ApiKey.CREATE_DELEGATION_TOKEN, body)
     check(answer.error_code, "token")
     show([_row(answer, options.renewer, as_json=options.json)], as_json=options.json)

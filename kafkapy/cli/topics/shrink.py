@@ -5,7 +5,7 @@
     seal     the old one takes no new records; once the relay has moved the last, where the new
              one ends is written down, and producers go on there
     group    a group that has read the old one to its end goes on behind what was moved
-    finish   the old one goes, once no group needs it
+    finish   the old one goes, once all of it was moved and no group needs it
 
 Each step is made once and may be asked for again; what was done stands in the cluster: settings,
 the relay's offsets, and those of the group `kafkapy-shrink.<topic>`. Why a topic does not just get
@@ -22,6 +22,14 @@ from kafkapy.cli.groups.asking import commit_offsets, committed_offsets, describ
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 from kafkapy.cli.topics.consume import consumed
+from kafkapy.cli.topics.shrink_checks import (
+    GROUP_PREFIX,
+    RELAY_TO,
+    check_whole,
+    left_to_move,
+    relay_places,
+    share_groups,
+)
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import build_batch
@@ -32,11 +40,10 @@ _OWN: Final = 1  # the source of a setting: the topic's own
 _SET: Final = 0
 _START, _END = -2, -1
 _TIMEOUT_MS: Final = 60_000
-_MARK_PREFIX: Final = "kafkapy-shrink."
+MARK_PREFIX: Final = "kafkapy-shrink."
 # As the broker calls them; it is not imported for that.
-RELAY_TO: Final = "kafkapy.relay.to"
 SEALED: Final = "kafkapy.sealed"
-GROUP_PREFIX: Final = "kafkapy-relay."
+FOLLOWS_SHARE_GROUPS: Final = "kafkapy.retention.follows.share.groups"
 _PRODUCE_HOOK: Final = "kafkapy.hook.produce"
 # The last byte of a batch's CRC: one that is wrong is refused in any case, by who writes too.
 _CRC_AT: Final = 20
@@ -113,6 +120,11 @@ class _Shrinking:
             )
         if "compact" in self._settings.get("cleanup.policy", ""):
             raise Failed(f"{self._old} is compacted, and a topic with a relay cannot be")
+        if self._settings.get(FOLLOWS_SHARE_GROUPS) == "true":
+            raise Failed(
+                f"{self._old} has {FOLLOWS_SHARE_GROUPS}, and a topic with a relay cannot: take it "
+                "away, and set it for the smaller one in the end"
+            )
         # Who has a hook sees each record once: the new one's records until it is sealed are moved.
         settings = {
             name: value
@@ -146,12 +158,14 @@ class _Shrinking:
     def seal(self, timeout: float) -> None:
         self._check_begun()
         until = time.monotonic() + timeout
+        was_sealed = self._settings.get(SEALED) == "true"
         self._alter(self._old, {SEALED: "true"})
         while not self._is_sealed_everywhere():
             self._wait(until, "all leaders to know that it is sealed")
         while (left := self._not_moved()) > 0:
             self._wait(until, f"the relay to move {left} more")
-        if self._marks():
+        self._check_whole()
+        if was_sealed and self._marks():
             return
         if _PRODUCE_HOOK in self._settings:
             self._alter(self._new, {_PRODUCE_HOOK: self._settings[_PRODUCE_HOOK]})
@@ -178,13 +192,16 @@ class _Shrinking:
         return True
 
     def _not_moved(self) -> int:
-        """Offsets that the relay has not looked at. What it looked at is in the smaller one: its
-        place and what it moves are one transaction."""
-        ends = self._client.offsets(self._old, dict.fromkeys(self._partitions, _END))
-        group = f"{GROUP_PREFIX}{self._old}"
-        with coordinator(self._server, GROUP, group) as client:
-            done = committed_offsets(client, group)
-        return sum(max(end - done.get((self._old, at), 0), 0) for at, end in ends.items())
+        places = relay_places(self._client, self._server, self._old, self._new)
+        return sum(left_to_move(places, self._at(_START), self._at(_END)).values())
+
+    def _check_whole(self) -> None:
+        places = relay_places(self._client, self._server, self._old, self._new)
+        check_whole(self._old, self._settings, places, self._at(_START))
+
+    def _at(self, timestamp: int) -> dict[int, int]:
+        """Offsets of the old one."""
+        return self._client.offsets(self._old, dict.fromkeys(self._partitions, timestamp))
 
     def _wait(self, until: float, what: str) -> None:
         if time.monotonic() > until:
@@ -193,7 +210,7 @@ class _Shrinking:
 
     @property
     def _mark_group(self) -> str:
-        return f"{_MARK_PREFIX}{self._old}"
+        return f"{MARK_PREFIX}{self._old}"
 
     def _marks(self) -> dict[tuple[str, int], int]:
         """Where the smaller topic ended when everything had been moved; nothing before that."""
@@ -205,6 +222,10 @@ class _Shrinking:
 
     def move(self, group: str) -> None:
         marks = self._check_sealed()
+        if group in share_groups(self._server, self._old):
+            raise Failed(
+                f"{group} is a share group: kafka-share-groups says where it begins in {self._new}"
+            )
         with coordinator(self._server, GROUP, group) as client:
             if described_group(client, group).members:
                 raise Failed(f"group {group} is active: stop its members first")
@@ -222,8 +243,7 @@ class _Shrinking:
     def _unread(self, places: dict[tuple[str, int], int]) -> list[int]:
         """Partitions with records that the group has not committed; those of aborted transactions
         and their markers are none."""
-        starts = self._client.offsets(self._old, dict.fromkeys(self._partitions, _START))
-        ends = self._client.offsets(self._old, dict.fromkeys(self._partitions, _END))
+        starts, ends = self._at(_START), self._at(_END)
         positions = {
             index: max(places.get((self._old, index), 0), starts[index])
             for index in self._partitions
@@ -242,7 +262,7 @@ class _Shrinking:
             check(answer.error_code, "listing groups")
             for one in answer.groups:
                 if one.group_type == "share" or one.group_id.startswith(
-                    (GROUP_PREFIX, _MARK_PREFIX)
+                    (GROUP_PREFIX, MARK_PREFIX)
                 ):
                     continue
                 with coordinator(self._server, GROUP, one.group_id) as client:
@@ -255,11 +275,24 @@ class _Shrinking:
 
     def finish(self, *, keeps_name: bool) -> None:
         self._check_sealed()
+        if self._settings.get(SEALED) != "true":
+            raise Failed(f"{self._old} takes records again: --seal it once more")
+        left = self._not_moved()
+        if left:
+            raise Failed(f"the relay has {left} more to move to {self._new}")
+        self._check_whole()
         behind = sorted(group for group, at in self._groups().items() if not self._is_placed(at))
         if behind:
             raise Failed(
                 f"groups that are not in {self._new} yet: {', '.join(behind)}; move them with "
                 "--group, or delete those that nobody needs (kafkapy groups delete)"
+            )
+        shares = share_groups(self._server, self._old).items()
+        working = sorted(group for group, places in shares if self._unread(places))
+        if working:
+            raise Failed(
+                f"share groups that are not done with {self._old}: {', '.join(working)}; wait for "
+                "them, or delete their offsets (kafka-share-groups --delete-offsets)"
             )
         answer = self._client.ask(
             ApiKey.DELETE_TOPICS,
@@ -284,12 +317,17 @@ class _Shrinking:
                 "state": f"all is in {self._new}: producers write there" if is_sealed else "moves",
             }
         ]
+        ends = self._at(_END)
         for group, places in sorted(self._groups().items()):
-            ends = self._client.offsets(self._old, dict.fromkeys(self._partitions, _END))
             left = sum(max(end - places.get((self._old, at), 0), 0) for at, end in ends.items())
             is_placed = self._is_placed(places)
             state = f"is in {self._new}" if is_placed else f"reads {self._old}"
             rows.append({"who": group, "left to do": 0 if is_placed else left, "state": state})
+        for group, places in sorted(share_groups(self._server, self._old).items()):
+            unread = self._unread(places)
+            left = sum(max(ends[at] - places.get((self._old, at), 0), 0) for at in unread)
+            state = f"shares {self._old}" if unread else f"is done with {self._old}"
+            rows.append({"who": group, "left to do": left, "state": state})
         return rows
 
     def _check_begun(self) -> None:

@@ -1,4 +1,4 @@
-"""`kafkapy topics`: list, describe, create, alter, delete topics, and their configs."""
+"""`kafkapy topics`: list, describe, create, alter, delete topics, their configs and leaders."""
 
 import argparse
 from typing import Any, Final
@@ -7,7 +7,7 @@ from kafkapy.cli.arguments import INT16, INT32, asking, utf8
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
-from kafkapy.cli.topics import shrink
+from kafkapy.cli.topics import elect, shrink
 from kafkapy.protocol.api_keys import ApiKey
 
 TOPIC_RESOURCE: Final = 2
@@ -48,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "shrink",
             help="fewer partitions, in another topic, with every record and in order",
             parents=[common],
+        )
+    )
+    elect.add_arguments(
+        actions.add_parser(
+            "elect", help="preferred leaders, or unclean ones where nobody leads", parents=[common]
         )
     )
     delete = actions.add_parser("delete", help="topics and all their records", parents=[common])

@@ -72,7 +72,7 @@ def commit_in_transaction(
         case None if by.generation_or_epoch >= 0:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
     plan.records += [
-        Transactional(event.producer_id, event.producer_epoch, record)
+        Transactional(event.producer_id, event.producer_epoch, record, event.guard)
         for record in _records(event.group_id, event.offsets, NO_EXPIRY, ctx)
     ]
     plan.reply = _answer(event.offsets, ctx)

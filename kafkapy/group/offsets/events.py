@@ -6,6 +6,7 @@ from uuid import UUID
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.group.offsets.store import Committed
+from kafkapy.log.producers.guards import VerificationGuard
 
 
 class OffsetToCommit(NamedTuple):
@@ -38,11 +39,14 @@ class CommitOffsets(NamedTuple):
 
 
 class CommitOffsetsInTransaction(NamedTuple):
+    """`guard` is of the verification that was asked for; None where none was needed."""
+
     group_id: str
     committer: Committer
     offsets: tuple[OffsetToCommit, ...]
     producer_id: int
     producer_epoch: int
+    guard: VerificationGuard | None = None
 
 
 class OffsetsCommitted(NamedTuple):

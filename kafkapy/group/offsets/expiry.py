@@ -7,6 +7,7 @@
     consumer group, empty           a retention time after the commit
     consumer group with members     of unsubscribed topics, as above
     simple group (no protocol)      a retention time after the commit
+    places of the node's own        with their topic: whoever begins anew would do all again
 
 Never while a transaction may still commit to the partition. An empty group without
 offsets is deleted. The check runs every offsets.retention.check.interval.ms, in slices.
@@ -47,10 +48,12 @@ def _expired(group_id: str, state: GroupState, ctx: Context) -> list[Pair]:
     if group is None:
         return []
     offsets = state.offsets.of_group(group_id)
+    lasts = group_id.startswith(ctx.settings.lasting_groups)
     gone = [
         partition
         for partition, committed in offsets.items()
-        if not is_subscribed(group, partition.topic)
+        if not lasts
+        and not is_subscribed(group, partition.topic)
         and not state.offsets.is_pending(group_id, partition)
         and _is_expired(group, committed, ctx)
     ]

@@ -64,6 +64,13 @@ class OffsetStore:
             partition in self._pending[producer].get(group_id, ()) for producer in producers
         )
 
+    def pending(self, group_id: str, partition: TopicPartition) -> Iterator[Committed]:
+        """What open transactions may yet commit there."""
+        for producer in self._open.get(group_id, ()):
+            found = self._pending[producer].get(group_id, {}).get(partition)
+            if found is not None:
+                yield found
+
     def known_partitions(self, group_id: str) -> list[TopicPartition]:
         """Committed or pending, each once."""
         known = dict.fromkeys(self.of_group(group_id))

@@ -2,10 +2,10 @@
 the cluster's partitions."""
 
 from kafkapy.http.alerting.judge import Facts
-from kafkapy.http.certificates import certificates
 from kafkapy.http.metrics.groups import all_transactions, is_open
 from kafkapy.http.metrics.partitions import is_under_min
 from kafkapy.http.site import Site
+from kafkapy.http.watching.certificates import certificates
 
 
 def gathered(site: Site) -> Facts:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from kafkapy.http.alerting.rules import Rule
-from kafkapy.http.lag import Lag
+from kafkapy.http.watching.lag import Lag
 
 PENDING, FIRING, RESOLVED = "pending", "firing", "resolved"
 _HOUR_MS: Final = 3_600_000
@@ -139,10 +139,11 @@ class Judge:
         for one in facts.lags:
             stood = stuck_seconds(one, facts.members, facts.now_ms)
             if stood > rule.above:
-                found[one.group] = (
-                    f"group {one.group} has stood at offset {one.committed} of "
-                    f"{one.topic}-{one.partition} for {stood:.0f} s"
-                )
+                place = f"{one.topic}-{one.partition} for {stood:.0f} s"
+                told = f"has stood at offset {one.committed} of {place}"
+                if not one.has_committed:
+                    told = f"has read nothing, and committed nothing, of {place}"
+                found[one.group] = f"group {one.group} {told}"
         return found
 
     # --- trends ---

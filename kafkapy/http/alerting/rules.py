@@ -18,7 +18,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.http.posting import SCHEMES
 
 KEY: Final = "http.alerts.file"

@@ -30,7 +30,7 @@ class Writing:
         self, kafka: Kafka, topic: str, messages: Sequence[Any], defaults: Mapping[str, Any]
     ) -> list[Draft]:
         """Problem if one of them is none, or does not fit its schema."""
-        return drafts(await self._schemas.encoded(kafka, topic, messages, defaults))
+        return drafts((await self._schemas.encoded(kafka, topic, messages, defaults)).messages)
 
     async def write(
         self, kafka: Kafka, topic: str, wanted: Sequence[Draft]

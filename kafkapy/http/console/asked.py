@@ -45,6 +45,7 @@ _DONE: Final = {
     "user": "The password is set.",
     "user-gone": "The credential is removed.",
     "quota": "The quotas are changed.",
+    "aborted": "The transaction is aborted, and its producer fenced.",
     "registered": "The schema is registered.",
     "level": "The compatibility is changed.",
     "schema-deleted": "It is deleted.",
@@ -108,11 +109,16 @@ class Asked:
             template,
             principal=self.principal,
             here=self.request.url.path,
+            status=status,
             done=_DONE.get(self.query("done")) if status == 200 else None,
             query=dict(self.request.query_params),
             **context,
         )
         return Response(text, status, HEADERS, media_type="text/html")
+
+    def problem(self, status: int, said: str, code: ErrorCode | None = None) -> Response:
+        was_form = self.request.method == "POST"
+        return self.page("problem.html", status, said=said, code=code, was_form=was_form)
 
     def link(self, **changed: Any) -> str:
         """This page with other parameters; those that are None are left out."""
@@ -149,11 +155,11 @@ def endpoint(site: Site, page: Page) -> Callable[[Request], Awaitable[Response]]
         except Lacking as lacking:
             return asked.page("lacking.html", _FORBIDDEN, lacking=lacking)
         except KafkaError as failed:
-            return asked.page("problem.html", failed.status, said=str(failed), code=failed.code)
+            return asked.problem(failed.status, str(failed), failed.code)
         except RegistryError as failed:
-            return asked.page("problem.html", failed.status, said=failed.message, code=None)
+            return asked.problem(failed.status, failed.message)
         except Problem as failed:
-            return asked.page("problem.html", failed.status, said=failed.detail, code=None)
+            return asked.problem(failed.status, failed.detail)
         return response
 
     return answer

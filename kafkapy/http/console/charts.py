@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from kafkapy.http.console.rendering import grouped, moment, size
-from kafkapy.http.history import EVERY_SECONDS
+from kafkapy.http.watching.history import EVERY_SECONDS
 
 WIDTH: Final = 720
 HEIGHT: Final = 90

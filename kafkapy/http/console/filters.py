@@ -12,6 +12,8 @@ from kafkapy.http.problems import Problem
 from kafkapy.protocol.records import Record
 
 _MOST_LOOKED_INTO: Final = 64 * 1024
+# The least that a batch has for a header beside its name and value: their lengths.
+_BESIDE_A_HEADER: Final = 2
 
 
 class Filter:
@@ -33,7 +35,7 @@ class Filter:
             return False
         if self._where is None:
             return True
-        if len(one.key or b"") + len(one.value or b"") > _MOST_LOOKED_INTO:
+        if _size_of(one) > _MOST_LOOKED_INTO:
             self.left_out += 1
             return False
         return self._where.holds(one, partition, self._topic)
@@ -44,6 +46,14 @@ class Filter:
         for name, value in one.headers:
             parts += (name.encode(), value)
         return any(part is not None and self._needle in part.lower() for part in parts)
+
+
+def _size_of(one: Record) -> int:
+    """What an expression may look at."""
+    size = len(one.key or b"") + len(one.value or b"")
+    return size + sum(
+        len(name) + len(value or b"") + _BESIDE_A_HEADER for name, value in one.headers
+    )
 
 
 def filter_of(asked: Asked, topic: str) -> Filter:

@@ -7,7 +7,7 @@ import trio
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.console.seeing import offsets
-from kafkapy.http.kafka import groups, records
+from kafkapy.http.kafka import groups, records, shares
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.records import END
@@ -86,9 +86,12 @@ async def ages_of(
     return found
 
 
-async def total_lags(kafka: Kafka, names: Iterable[str]) -> dict[str, int | None]:
+async def total_lags(
+    kafka: Kafka, names: Iterable[str], share_names: Iterable[str] = ()
+) -> dict[str, int | None]:
     """Of several groups; None for those that do not tell."""
     found: dict[str, dict[TopicPartition, int] | None] = {}
+    of_shares: dict[str, int | None] = {}
     limit = trio.CapacityLimiter(_AT_ONCE)
 
     async def one(name: str) -> None:
@@ -98,13 +101,31 @@ async def total_lags(kafka: Kafka, names: Iterable[str]) -> dict[str, int | None
             except KafkaError:
                 found[name] = None
 
+    async def one_share(name: str) -> None:
+        async with limit:
+            try:
+                places = (await shares.places(kafka, name)).values()
+            except KafkaError:
+                of_shares[name] = None
+            else:
+                of_shares[name] = sum(one.lag or 0 for one in places)
+
     async with trio.open_nursery() as nursery:
         for name in names:
             nursery.start_soon(one, name)
+        for name in share_names:
+            nursery.start_soon(one_share, name)
     ends = await ends_of(kafka, {each for some in found.values() if some for each in some})
-    return {
+    return of_shares | {
         name: None
         if some is None
         else sum(max(0, ends[where] - offset) for where, offset in some.items() if where in ends)
         for name, some in found.items()
     }
+
+
+async def lags_of_any(kafka: Kafka, names: Iterable[str]) -> dict[str, int | None]:
+    """The same of groups of either kind."""
+    listed = {one.name for one in await groups.list_groups(kafka) if one.type == shares.SHARE}
+    wanted = set(names)
+    return await total_lags(kafka, wanted - listed, wanted & listed)

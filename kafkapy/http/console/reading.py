@@ -82,7 +82,8 @@ async def newest(
     budget, rows = _Budget(), list[Found]()
     # None of the partitions is left out, however few rows there are.
     limit = max(limit, len(places))
-    most = limit // max(1, len(places)) if wanted.is_any else _FILTER_STEP
+    is_any = wanted.is_any and not kafka.is_view(topic)
+    most = limit // max(1, len(places)) if is_any else _FILTER_STEP
     while places and len(rows) < limit and budget.is_left:
         for partition in list(places):
             if len(rows) >= limit or not budget.is_left:

@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute, Route
 
 from kafkapy.http.console.asked import Asked, Page, endpoint
 from kafkapy.http.console.files import static
-from kafkapy.http.console.lag import total_lags
+from kafkapy.http.console.lag import lags_of_any
 from kafkapy.http.console.pages import (
     acl_changes,
     alerts,
@@ -21,28 +21,32 @@ from kafkapy.http.console.pages import (
     overview,
     produce,
     quota_changes,
+    relays,
     resets,
     schemas,
     security,
+    settings,
     tail,
     topic,
     topics,
     transactions,
     user_changes,
 )
-from kafkapy.http.history import EVERY_SECONDS
 from kafkapy.http.problems import Problem
 from kafkapy.http.registry.room import own_kafka
 from kafkapy.http.site import Site
+from kafkapy.http.watching.history import EVERY_SECONDS
 
 _SUBJECTS: Final = (
     overview,
     brokers,
+    settings,
     topics,
     topic,
     messages,
     produce,
     tail,
+    relays,
     groups,
     resets,
     transactions,
@@ -71,7 +75,7 @@ async def run(site: Site) -> None:
     """What pages show of the last hour."""
     kafka = own_kafka(site)
     while True:
-        await site.history.look(site, partial(total_lags, kafka))
+        await site.history.look(site, partial(lags_of_any, kafka))
         await trio.sleep(EVERY_SECONDS)
 
 

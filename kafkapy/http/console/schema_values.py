@@ -15,7 +15,6 @@ from kafkapy.http.console.decoding import Shown, shown
 from kafkapy.http.console.schemas import Schemas
 from kafkapy.http.registry.entities import SchemaId, SchemaType, StoredSchema
 from kafkapy.http.registry.errors import RegistryError
-from kafkapy.http.registry.imports import source_of
 from kafkapy.http.registry.subjects import context_of
 from kafkapy.protocol.records import Record
 
@@ -98,7 +97,7 @@ class SchemaValues:
         registry = self._schemas.registry
         values = [framed.data for _, framed, _ in rows]
         try:
-            source = source_of(registry.store.state, stored.subject, stored.schema)
+            source = await registry.source(stored, visible=self._schemas.visible)
             # One more, to see that there is more.
             said = await registry.workers.readable(source, values, most + 1, is_pretty=is_pretty)
         except RegistryError:

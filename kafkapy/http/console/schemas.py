@@ -15,7 +15,7 @@ from kafkapy.http.registry.configs import Level
 from kafkapy.http.registry.entities import Schema, SchemaType, StoredSchema
 from kafkapy.http.registry.errors import ErrorCode, RegistryError
 from kafkapy.http.registry.evaluation import Rules
-from kafkapy.http.registry.imports import source_of
+from kafkapy.http.registry.imports import imported_subjects, source_of
 from kafkapy.http.registry.registry import Registry
 from kafkapy.http.registry.room import registry_of
 from kafkapy.http.registry.subjects import is_context
@@ -27,6 +27,8 @@ _AT_ONCE: Final = 200
 _MOST_PRETTY: Final = 64 * 1024
 _MOST_SHOWN: Final = 256 * 1024
 _MOST_DIFF_LINES: Final = 1500
+# In place of what is different, where that may lie in something that may not be read.
+_HIDDEN: Final = "they differ, maybe in what one of them refers to, which you may not read"
 _SENTENCE: Final = re.compile(r"\{errorType:'(.*?)', description:'(.*)', additionalInfo:'(.*)'\}")
 
 
@@ -94,10 +96,17 @@ class Schemas:
                 [source_of(state, old.subject, old.schema)],
                 Rules(level, state.config(new.subject).is_lenient),
             )
+            names = [
+                name
+                for one in (new, old)
+                for name in imported_subjects(state, one.subject, one.schema)
+            ]
         except RegistryError as failed:
             if failed.code not in (ErrorCode.INVALID_SCHEMA, ErrorCode.TIMEOUT):
                 raise
             return None
+        if found and names and not set(names) <= set(await self.visible(names)):
+            return [_HIDDEN]
         return [said(one) for one in found]
 
 

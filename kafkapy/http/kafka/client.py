@@ -19,14 +19,16 @@ from typing import Any, Final, TypeVar
 import trio
 
 from kafkapy.broker.peers.broker_connections import BrokerConnections
+from kafkapy.broker.quotas.charging import charge_elsewhere
 from kafkapy.broker.requests.request import Peer
 from kafkapy.core.errors import ErrorCode
 from kafkapy.http.kafka import permissions
-from kafkapy.http.kafka.errors import PASSING, KafkaError, check
+from kafkapy.http.kafka.errors import PASSING, KafkaError, about, check
 from kafkapy.http.kafka.link import NodeLink
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import PartitionState, TopicState
+from kafkapy.kraft.views import partition_of, source_of
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, read_response_head, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
@@ -83,6 +85,9 @@ VERSIONS: Final[Mapping[ApiKey, int]] = {
     ApiKey.LIST_TRANSACTIONS: 1,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: 1,
     ApiKey.CONSUMER_GROUP_DESCRIBE: 1,
+    ApiKey.SHARE_GROUP_DESCRIBE: 1,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: 1,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: 0,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: 0,
     ApiKey.LIST_CONFIG_RESOURCES: 0,
     ApiKey.WRITE_TXN_MARKERS: 1,
@@ -121,6 +126,21 @@ class Kafka:
                 await self.link.call(own.close)
 
     @property
+    def is_apart(self) -> bool:
+        """It is used as a context manager."""
+        return self._own is not None
+
+    def another(self) -> "Kafka":
+        """Of the same principal, to be used as a context manager."""
+        return Kafka(
+            self.link,
+            self.principal,
+            self._peer.host,
+            client_id=self._client_id,
+            timeout_ms=self.timeout_ms,
+        )
+
+    @property
     def image(self) -> MetadataImage:
         """The whole metadata, whoever asks: what of it may be shown is `allowed`."""
         return self.link.image
@@ -135,7 +155,9 @@ class Kafka:
         """This node; the decoded response."""
         chosen = VERSIONS[api] if version is None else version
         head = request_head(api, chosen, 0, self._client_id)
+        await self._until_heard()
         view = await self.link.request(frame(head, encode_request(api, chosen, body)), self._peer)
+        self._note_throttled()
         _, body_at = read_response_head(api, chosen, view)
         return decode_response(api, chosen, view[body_at:])
 
@@ -147,10 +169,33 @@ class Kafka:
         chosen = VERSIONS[api] if version is None else version
         await self.link.call(lambda: permissions.require(self.link.node, self._peer, api, body))
         packed = encode_request(api, chosen, body)
+        await self._until_heard()
         view = await self.link.request_to(
             broker_id, api, chosen, packed, self.timeout_ms, self._own
         )
+        await self._charge_elsewhere(api, len(packed), len(view))
         return decode_response(api, chosen, view)
+
+    # --- quotas ---
+
+    async def _until_heard(self) -> None:
+        wait_ms = self._peer.muted_until - self.link.node.clock.now()
+        if wait_ms > 0:
+            await trio.sleep(wait_ms / 1000)
+
+    def _note_throttled(self) -> None:
+        peer = self._peer
+        if peer.muted_until > 0:
+            now = self.link.node.clock.now()
+            self.link.throttled.note(peer.principal, peer.host, peer.muted_until, now)
+
+    async def _charge_elsewhere(self, api: ApiKey, asked: int, answered: int) -> None:
+        """The broker that was asked knows this node, not who asks it."""
+        node = self.link.node
+        if node.quotas is not None and api in (ApiKey.PRODUCE, ApiKey.FETCH):
+            charge = partial(charge_elsewhere, node, self._peer, self._client_id)
+            await self.link.call(partial(charge, api, asked, answered))
+            self._note_throttled()
 
     async def ask_all(self, api: ApiKey, body: Body) -> dict[int, Any]:
         """Broker -> its answer, or the KafkaError that came in its place."""
@@ -178,14 +223,25 @@ class Kafka:
         """`code_of(answer)`: while that may pass, whoever leads then is asked again."""
 
         async def once() -> Any:
-            leader = self.partition(topic, partition).leader
-            if leader < 0:
-                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
+            leader = await self.leader(topic, partition, api, body)
             answer = await self.ask_broker(leader, api, body)
-            check(self.news(topic, partition, code_of(answer)), f"{topic}-{partition}")
+            code = self.news(topic, partition, code_of(answer))
+            check(code, about(code, topic, partition))
             return answer
 
         return await self.until_it_passes(once)
+
+    async def leader(self, topic: str, partition: int, api: ApiKey, body: Body) -> int:
+        """Who is to be asked that. As brokers do, it is judged before it is looked: who may not
+        hears the same of a topic that is not there."""
+        found = partition_of(self.image, topic, partition)
+        if found is not None and found.has_leader:
+            return found.leader
+        await self.link.call(lambda: permissions.require(self.link.node, self._peer, api, body))
+        code = ErrorCode.LEADER_NOT_AVAILABLE
+        if found is None:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        raise KafkaError(code, f"{topic}-{partition}")
 
     async def ask_coordinator(
         self, name: str, api: ApiKey, body: Body, code_of: Callable[[Any], int], kind: int = GROUP
@@ -221,11 +277,20 @@ class Kafka:
         return sorted(one for one, known in list(self.image.brokers.items()) if not known.fenced)
 
     def topic(self, name: str) -> TopicState:
-        """KafkaError if there is none."""
+        """KafkaError if there is none. A view has the partitions of its source, as for clients."""
         found = self.image.topics_by_name.get(name)
         if found is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
-        return found
+        source = source_of(self.image, found)
+        if source is None:
+            return found
+        view = TopicState(found.name, found.id)
+        view.partitions = source.partitions
+        return view
+
+    def is_view(self, name: str) -> bool:
+        found = self.image.topics_by_name.get(name)
+        return found is not None and source_of(self.image, found) is not None
 
     def partition(self, topic: str, partition: int) -> PartitionState:
         found = self.topic(topic).partitions.get(partition)
@@ -235,16 +300,24 @@ class Kafka:
 
     def news(self, topic: str, partition: int, code: int) -> int:
         """`code`, but for what its leader does not know and this node does: it will hear of it."""
-        known = self.image.topics_by_name.get(topic)
-        if code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or known is None:
+        if code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return code
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER if partition in known.partitions else code
+        is_there = partition_of(self.image, topic, partition) is not None
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_there else code
 
     async def coordinator(self, name: str, kind: int = GROUP) -> int:
         body = {"key_type": kind, "coordinator_keys": [name]}
         row = (await self.ask(ApiKey.FIND_COORDINATOR, body)).coordinators[0]
         check(row.error_code, name, row.error_message)
         return int(row.node_id)
+
+    async def require(self, operation: Operation, resource_type: ResourceType, name: str) -> None:
+        """KafkaError if the principal may not. Before anything is told of what `name` is."""
+        if self.link.node.authorizer is not None:
+            needed = ((operation, resource_type, name),)
+            await self.link.call(
+                lambda: permissions.require_each(self.link.node, self._peer, needed)
+            )
 
     async def allowed(
         self, operation: Operation, resource_type: ResourceType, names: "list[str]"

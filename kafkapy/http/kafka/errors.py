@@ -109,3 +109,8 @@ def check(code: int, about: str = "", message: str | None = None) -> None:
     """KafkaError if `code` is an error."""
     if code:
         raise KafkaError(code, about, message)
+
+
+def about(code: int, topic: str, partition: int) -> str:
+    """What an error is about. Who may not see a topic is not told of its partitions."""
+    return topic if code == E.TOPIC_AUTHORIZATION_FAILED else f"{topic}-{partition}"

@@ -12,6 +12,7 @@ looked up from here, one look-up at a time: a dict that is walked is copied firs
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -26,6 +27,7 @@ from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
 from kafkapy.http.kafka.errors import KafkaError
+from kafkapy.http.kafka.throttled import Throttled
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.protocol.api_keys import ApiKey
 
@@ -50,6 +52,7 @@ class NodeLink:
         # On the node's loop: whom to tell if what was written in a turn is lost.
         self._waiting: set[_Asked] = set()
         self._connections = self.connections()
+        self.throttled = Throttled()
 
     @property
     def image(self) -> MetadataImage:
@@ -96,6 +99,11 @@ class NodeLink:
     async def call(self, work: Callable[[], T]) -> T:
         """What `work` returns on the node's loop."""
         return cast(T, await self.on_loop(lambda done: done(work())))
+
+    def soon(self, work: Callback) -> None:
+        """`work` on the node's loop, after all that was asked before; nobody waits for it."""
+        with suppress(trio.RunFinishedError):
+            self._run_soon(work)
 
     async def request(self, frame: bytes, peer: Peer) -> memoryview:
         """A whole request of `peer` to this node; the response without its size."""

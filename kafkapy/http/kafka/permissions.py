@@ -29,9 +29,14 @@ def require(node: "Node", peer: Peer, api: ApiKey, body: Body) -> None:
     needs = _NEEDS.get(api)
     if needs is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{api.name} is not handed to other brokers")
+    require_each(node, peer, needs(body))
+
+
+def require_each(node: "Node", peer: Peer, needed: Iterable[Needed]) -> None:
+    """The same of what is named."""
     if node.authorizer is None:
         return
-    for operation, resource_type, name in needs(body):
+    for operation, resource_type, name in needed:
         if not node.authorizer.allows(peer, operation, resource_type, name):
             raise KafkaError(refusal_of(resource_type), name)
 
@@ -81,11 +86,13 @@ def _init_producer_id(body: Body) -> Iterator[Needed]:
     yield _O.WRITE, _R.TRANSACTIONAL_ID, body["transactional_id"]
 
 
-def _of_group(operation: Operation, on_topics: Operation | None) -> Callable[[Body], Any]:
+def _of_group(
+    operation: Operation, on_topics: Operation | None, name: str = "name"
+) -> Callable[[Body], Any]:
     def needs(body: Body) -> Iterator[Needed]:
         yield operation, _R.GROUP, body["group_id"]
         if on_topics is not None:
-            yield from _topics(on_topics, "topics", "name")(body)
+            yield from _topics(on_topics, "topics", name)(body)
 
     return needs
 
@@ -104,14 +111,32 @@ def _group_heartbeat(body: Body) -> Iterator[Needed]:
         yield _O.DESCRIBE, _R.TOPIC, name
 
 
-def _configs(body: Body) -> Iterator[Needed]:
-    for one in body["resources"]:
-        if one["resource_type"] == Resource.TOPIC:
-            yield _O.DESCRIBE_CONFIGS, _R.TOPIC, one["resource_name"]
-        elif one["resource_type"] == Resource.GROUP:
-            yield _O.DESCRIBE_CONFIGS, _R.GROUP, one["resource_name"]
-        else:
-            yield _O.DESCRIBE_CONFIGS, _R.CLUSTER, CLUSTER_NAME
+def _configs(operation: Operation) -> Callable[[Body], Iterator[Needed]]:
+    def needs(body: Body) -> Iterator[Needed]:
+        for one in body["resources"]:
+            if one["resource_type"] == Resource.TOPIC:
+                yield operation, _R.TOPIC, one["resource_name"]
+            elif one["resource_type"] == Resource.GROUP:
+                yield operation, _R.GROUP, one["resource_name"]
+            else:
+                yield operation, _R.CLUSTER, CLUSTER_NAME
+
+    return needs
+
+
+def _share_offsets(body: Body) -> Iterator[Needed]:
+    """Of all topics only those are shown that the principal may see (groups.py)."""
+    for group in body["groups"]:
+        yield _O.DESCRIBE, _R.GROUP, group["group_id"]
+        for topic in group["topics"] or ():
+            yield _O.DESCRIBE, _R.TOPIC, topic["topic_name"]
+
+
+def _change_of_broker(body: Body) -> Iterator[Needed]:
+    """Of a broker's own settings, which that broker judges; all else this node is asked."""
+    if any(one["resource_type"] != Resource.BROKER for one in body["resources"]):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "only brokers' settings are handed on")
+    yield from _configs(_O.ALTER_CONFIGS)(body)
 
 
 def _nothing(body: Body) -> tuple[Needed, ...]:
@@ -128,13 +153,17 @@ _NEEDS: Final[Mapping[ApiKey, Callable[[Body], Iterable[Needed]]]] = {
     K.DELETE_RECORDS: _topics(_O.DELETE, "topics", "name"),
     K.DESCRIBE_PRODUCERS: _topics(_O.READ, "topics", "name"),
     K.DESCRIBE_LOG_DIRS: _cluster(_O.DESCRIBE),
-    K.DESCRIBE_CONFIGS: _configs,
+    K.DESCRIBE_CONFIGS: _configs(_O.DESCRIBE_CONFIGS),
+    K.INCREMENTAL_ALTER_CONFIGS: _change_of_broker,
     K.OFFSET_COMMIT: _of_group(_O.READ, _O.READ),
     K.OFFSET_FETCH: _offset_fetch,
     K.OFFSET_DELETE: _of_group(_O.DELETE, _O.READ),
     K.DELETE_GROUPS: _each(_O.DELETE, _R.GROUP, "groups_names"),
     K.DESCRIBE_GROUPS: _each(_O.DESCRIBE, _R.GROUP, "groups"),
     K.CONSUMER_GROUP_DESCRIBE: _each(_O.DESCRIBE, _R.GROUP, "group_ids"),
+    K.SHARE_GROUP_DESCRIBE: _each(_O.DESCRIBE, _R.GROUP, "group_ids"),
+    K.DESCRIBE_SHARE_GROUP_OFFSETS: _share_offsets,
+    K.ALTER_SHARE_GROUP_OFFSETS: _of_group(_O.READ, _O.READ, "topic_name"),
     K.LIST_GROUPS: _nothing,
     K.JOIN_GROUP: _of_group(_O.READ, None),
     K.SYNC_GROUP: _of_group(_O.READ, None),

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kafkapy.core.errors import Corrupt, ErrorCode
+from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka.client import Kafka
-from kafkapy.http.kafka.errors import KafkaError, check
+from kafkapy.http.kafka.errors import KafkaError, about, check
+from kafkapy.http.kafka.unread import ANY, Unread
 from kafkapy.protocol import batch
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.compression import Codec
@@ -32,6 +33,10 @@ class Fetched(NamedTuple):
     next_offset: int
     high_watermark: int
     log_start_offset: int
+
+
+# What a view shows is found out while somebody waits for it (docs/VIEWS.md).
+_VIEW_MS: Final = 250
 
 
 async def produce(
@@ -61,16 +66,14 @@ async def produce(
     }
 
     async def once() -> Produced:
-        leader = kafka.partition(topic, partition).leader
-        if leader < 0:
-            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
+        leader = await kafka.leader(topic, partition, ApiKey.PRODUCE, body)
         answer = await kafka.ask_broker(leader, ApiKey.PRODUCE, body)
         row = answer.responses[0].partition_responses[0]
         if row.error_code:
             told = [one.batch_index_error_message for one in row.record_errors]
             message = row.error_message or next((one for one in told if one), None)
             code = kafka.news(topic, partition, row.error_code)
-            raise KafkaError(code, f"{topic}-{partition}", message)
+            raise KafkaError(code, about(code, topic, partition), message)
         return Produced(partition, row.base_offset, milliseconds(row.log_append_time))
 
     return Produced(*await kafka.until_it_passes(once))
@@ -85,8 +88,18 @@ async def fetch(
     max_bytes: int = _DEFAULT_BYTES,
     max_wait_ms: int = 0,
     committed: bool = True,
+    most: int = ANY,
 ) -> Fetched:
-    """One answer's worth from `offset` on. Who waits for more uses `async with Kafka(...)`."""
+    """One answer's worth from `offset` on, `most` records of it. Who waits for more uses `async
+    with Kafka(...)`."""
+    if kafka.is_view(topic) and not max_wait_ms:
+        if not kafka.is_apart:
+            async with kafka.another() as apart:
+                place = topic, partition, offset
+                return await fetch(
+                    apart, *place, max_bytes=max_bytes, committed=committed, most=most
+                )
+        max_wait_ms = _VIEW_MS
     asked = [{"topic": topic, "partitions": [_asked(partition, offset, max_bytes)]}]
     body = _fetch_body(asked, max_bytes, max_wait_ms, committed=committed)
 
@@ -94,7 +107,9 @@ async def fetch(
         return int(answer.error_code or _row(answer).error_code)
 
     row = _row(await kafka.ask_leader(topic, partition, ApiKey.FETCH, body, code_of))
-    return _fetched(row, offset, f"{topic}-{partition}", committed=committed)
+    unread = _unread(row, offset, f"{topic}-{partition}", committed=committed)
+    found = unread.take(most)
+    return Fetched(found, unread.next_offset, row.high_watermark, row.log_start_offset)
 
 
 async def fetch_from(
@@ -104,7 +119,7 @@ async def fetch_from(
     *,
     max_bytes: int = _DEFAULT_BYTES,
     max_wait_ms: int = 0,
-) -> dict[TopicPartition, "Fetched | KafkaError"]:
+) -> dict[TopicPartition, "Unread | KafkaError"]:
     """Of several partitions that one broker leads: one answer's worth of them all."""
     topics: dict[str, list[dict[str, int]]] = {}
     for where, offset in offsets.items():
@@ -117,13 +132,13 @@ async def fetch_from(
     )
     answer = await kafka.ask_broker(broker_id, ApiKey.FETCH, body)
     check(answer.error_code)
-    found: dict[TopicPartition, Fetched | KafkaError] = {}
+    found: dict[TopicPartition, Unread | KafkaError] = {}
     for topic in answer.responses:
         for row in topic.partitions:
             where = TopicPartition(topic.topic, row.partition_index)
             try:
                 check(kafka.news(*where, row.error_code), f"{where.topic}-{where.partition}")
-                found[where] = _fetched(row, offsets[where], f"{where.topic}-{where.partition}")
+                found[where] = _unread(row, offsets[where], f"{where.topic}-{where.partition}")
             except KafkaError as failed:
                 found[where] = failed
     return found
@@ -136,14 +151,20 @@ async def list_offsets(
     found: dict[int, int] = {}
 
     async def once() -> None:
-        for leader, wanted in _by_leader(kafka, topic, timestamps, found).items():
+        missing = {one: at for one, at in timestamps.items() if one not in found}
+        whole = _list_offsets_body(kafka, topic, missing, committed)
+        by_leader: dict[int, dict[int, int]] = {}
+        for partition, timestamp in missing.items():
+            leader = await kafka.leader(topic, partition, ApiKey.LIST_OFFSETS, whole)
+            by_leader.setdefault(leader, {})[partition] = timestamp
+        for leader, wanted in by_leader.items():
             body = _list_offsets_body(kafka, topic, wanted, committed)
             answer = await kafka.ask_broker(leader, ApiKey.LIST_OFFSETS, body)
             failed: KafkaError | None = None
             for row in answer.topics[0].partitions:
                 if row.error_code:
                     code = kafka.news(topic, row.partition_index, row.error_code)
-                    failed = KafkaError(code, f"{topic}-{row.partition_index}")
+                    failed = KafkaError(code, about(code, topic, row.partition_index))
                 else:
                     found[row.partition_index] = row.offset
             if failed is not None:
@@ -181,27 +202,9 @@ def _fetch_body(
     }
 
 
-def _fetched(row: Any, offset: int, about: str, *, committed: bool = True) -> Fetched:
+def _unread(row: Any, offset: int, about: str, *, committed: bool = True) -> Unread:
     aborted = row.aborted_transactions if committed else None
-    try:
-        records, next_offset = _visible(bytes(row.records or b""), offset, aborted or ())
-    except Corrupt as bad:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, about, str(bad)) from None
-    return Fetched(records, next_offset, row.high_watermark, row.log_start_offset)
-
-
-def _by_leader(
-    kafka: Kafka, topic: str, timestamps: Mapping[int, int], found: Mapping[int, int]
-) -> dict[int, dict[int, int]]:
-    """What is still to be asked, and whom."""
-    wanted: dict[int, dict[int, int]] = {}
-    for partition, timestamp in timestamps.items():
-        if partition not in found:
-            leader = kafka.partition(topic, partition).leader
-            if leader < 0:
-                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition}")
-            wanted.setdefault(leader, {})[partition] = timestamp
-    return wanted
+    return Unread(bytes(row.records or b""), offset, aborted or (), about)
 
 
 def _list_offsets_body(
@@ -221,26 +224,6 @@ def _list_offsets_body(
 
 def _row(answer: Any) -> Any:
     return answer.responses[0].partitions[0]
-
-
-def _visible(data: bytes, offset: int, aborted: Sequence[Any]) -> tuple[list[Record], int]:
-    """As a consumer of Kafka's: what an aborted transaction wrote is left out (KIP-98)."""
-    firsts = sorted((one.first_offset, one.producer_id) for one in aborted)
-    open_aborted: set[int] = set()
-    records: list[Record] = []
-    next_offset = offset
-    for position, header in batch.batches(data):
-        while firsts and firsts[0][0] <= header.last_offset:
-            open_aborted.add(firsts.pop(0)[1])
-        next_offset = max(next_offset, header.next_offset)
-        if header.is_control:
-            open_aborted.discard(header.producer_id)
-            continue
-        if header.is_transactional and header.producer_id in open_aborted:
-            continue
-        whole = data[position : position + header.size]
-        records += (one for one in batch.records(whole) if one.offset >= offset)
-    return records, next_offset
 
 
 def milliseconds(moment: Any) -> int:

@@ -25,6 +25,11 @@ has the same, the name is its; beside each stands what Apache Kafka calls it.
 - Cardinality is bounded: `http.metrics.max.partitions` (1,000) partitions, and as many of groups,
   have lines of their own, those whose names come first; `kafkapy_metrics_left_out` says how many
   have not. Sums count them all.
+- A group is behind by what it has not committed. Of a partition that a member has and of which
+  nothing is committed, only the member knows where it began (`auto.offset.reset`: at the start, or
+  at the end). So it is counted from where the partition ended when it was first seen so: behind it
+  is by that at least, and what was there before is not counted. Groups of Kafka's console consumer
+  (`console-consumer-<number>`), which means to commit nothing, are not counted so.
 - Nothing is counted by request unless HTTP is on.
 - [deploy/prometheus](../deploy/prometheus) has a configuration for Prometheus, rules, and a
   dashboard for Grafana. Their queries are held to this list by a test, and asked of a Prometheus

@@ -17,7 +17,11 @@ MEMBERS = Family(
 COMMITTED = Family(
     "kafka_consumergroup_current_offset", GAUGE, "What a group has committed.", _OF, _EXPORTER
 )
-LAG = Family("kafka_consumergroup_lag", GAUGE, "Records that it has not read.", _OF, _LAG)
+LAG = Family(
+    "kafka_consumergroup_lag", GAUGE,
+    "Records that it has not read. Where a member has committed nothing, those that have come since"
+    " that was first seen: only the member knows where it began.", _OF, _LAG,
+)  # fmt: skip
 SECONDS = Family(
     "kafka_consumergroup_lag_seconds", GAUGE, "Age of the oldest of them; 0 if none is left.", _OF
 )
@@ -63,7 +67,8 @@ def collect(site: Site, page: Page) -> None:
     page.add(LEFT_OUT, max(0, len(found) - most), "partitions of groups")
     for one in found[:most]:
         where = one.group, one.topic, one.partition
-        page.add(COMMITTED, one.committed, *where)
+        if one.has_committed:
+            page.add(COMMITTED, one.committed, *where)
         page.add(LAG, one.records, *where)
         if one.seconds is not None:
             page.add(SECONDS, one.seconds, *where)

@@ -6,10 +6,10 @@ import threading
 import time
 from collections import Counter
 
-from kafkapy.http.certificates import certificates
 from kafkapy.http.metrics.families import COUNTER, GAUGE, HISTOGRAM, Family, Page
 from kafkapy.http.site import Site
-from kafkapy.server.disk import RealDisk
+from kafkapy.http.watching.certificates import certificates
+from kafkapy.server.disk.real_disk import RealDisk
 
 LOOP = Family(
     "kafkapy_loop_delay_seconds", HISTOGRAM,
@@ -57,8 +57,10 @@ COLLECTIONS = Family(
     ("generation",), "java.lang:type=GarbageCollector,name=*",
 )  # fmt: skip
 HTTP = Family(
-    "kafkapy_http_answers_total", COUNTER, "What was answered over HTTP.", ("method", "status")
-)
+    "kafkapy_http_answers_total", COUNTER,
+    "What was answered over HTTP; `other` stands for all methods that no page has.",
+    ("method", "status"),
+)  # fmt: skip
 CERTIFICATES = Family(
     "kafka_certificate_expires_timestamp_seconds", GAUGE, "When a listener's certificate ends.",
     ("listener",),

@@ -13,12 +13,13 @@ nobody has to say it twice.
     the same of a context, or of all         on the cluster
 
 A schema's id may be read by who may read any of the subjects that have it. Lists leave out what
-may not be seen.
+may not be seen. Who has a schema read with what it refers to must be allowed to read all of that:
+otherwise a schema of one's own would show the content of others'.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.registry.errors import ErrorCode, RegistryError
@@ -26,6 +27,9 @@ from kafkapy.http.registry.subjects import Subject, is_context, parse
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 
 _SUFFIXES = ("-value", "-key")
+
+#: Given subjects: those of them that who asks may read.
+Visible = Callable[[Iterable[str]], Awaitable[Collection[str]]]
 
 
 def topic_of(subject: str) -> str:
@@ -63,14 +67,26 @@ class Access:
             raise _denied(operation, scope)
 
     async def require_any(self, operation: Operation, subjects: Iterable[str]) -> None:
-        """On one of them at least."""
-        named = list(subjects)
-        if not await self.visible(named, operation):
-            raise _denied(operation, named[0] if named else None)
+        """On one of them at least. Their names are not told who may do it on none."""
+        if not await self.visible(subjects, operation):
+            raise _refused(operation, "each subject with this schema")
+
+
+async def require_visible(visible: Visible, subjects: Sequence[str]) -> None:
+    """RegistryError about the first that may not be read."""
+    if not subjects:
+        return
+    seen = await visible(subjects)
+    for subject in subjects:
+        if subject not in seen:
+            raise _denied(Operation.DESCRIBE, subject)
 
 
 def _denied(operation: Operation, scope: str | None) -> RegistryError:
-    about = "the cluster" if scope is None else f"Subject: {scope}"
+    return _refused(operation, "the cluster" if scope is None else f"Subject: {scope}")
+
+
+def _refused(operation: Operation, about: str) -> RegistryError:
     return RegistryError(
         ErrorCode.FORBIDDEN, f"User is denied operation {operation.name} on {about}"
     )

@@ -57,7 +57,7 @@ DEFAULT_LEVEL = Level.BACKWARD
 _FLAGS = ("normalize", "validateFields", "validateNewSchemas", "validateRules")
 _NAMES = ("alias", "compatibilityGroup")
 #: Kept where another registry has stored them, and not acted on here: so they cannot be set.
-_NOT_OFFERED = ("validateFields", "validateNewSchemas", "validateRules", "aliasForDeks")
+_NOT_OFFERED = ("validateNewSchemas", "validateRules", "aliasForDeks")
 #: What a subject that has a configuration of its own still takes from the global one.
 _INHERITED = (*_FLAGS, "compatibilityPolicy", "compatibilityGroup")
 _METADATA = ("defaultMetadata", "overrideMetadata")
@@ -96,6 +96,11 @@ class Config:
     @property
     def normalize(self) -> bool:
         return bool(self.said.get("normalize"))
+
+    @property
+    def validates_fields(self) -> bool:
+        """Names that metadata reserves are not taken, and stay reserved."""
+        return bool(self.said.get("validateFields"))
 
     @property
     def is_lenient(self) -> bool:
@@ -163,7 +168,7 @@ def _asked(body: Json) -> dict[str, Any]:
         if key in _NOT_OFFERED:
             if value:
                 raise unprocessable(f"{key} is not offered here")
-        elif key == "normalize":
+        elif key in ("normalize", "validateFields"):
             if value is not None and not isinstance(value, bool):
                 raise unprocessable(f"{key} is true or false")
             asked[key] = value

@@ -22,6 +22,7 @@ Version = NewType("Version", int)
 Json = Mapping[str, Any]
 
 HIGHEST = 2**31 - 1
+RESERVED_PROPERTY = "confluent:reserved"
 
 
 class SchemaType(StrEnum):
@@ -82,6 +83,12 @@ class StoredSchema:
 
 def properties_of(metadata: Json | None) -> Mapping[str, str]:
     return {} if metadata is None else metadata.get("properties") or {}
+
+
+def reserved_fields(schema: Schema) -> frozenset[str]:
+    """Names that its fields may not have: a list with commas."""
+    names = properties_of(schema.metadata).get(RESERVED_PROPERTY, "").split(",")
+    return frozenset(name.strip() for name in names if name.strip())
 
 
 def to_json(schema: Schema) -> dict[str, Any]:

@@ -28,18 +28,40 @@ _LANGUAGES = {
 }
 
 
-def canonical(source: Source, *, is_normalized: bool = False) -> str:
-    """The text to store; InvalidSchema if it is none."""
+def canonical(source: Source, *, is_normalized: bool = False, is_strict: bool = False) -> str:
+    """The text to store; InvalidSchema if it is none. Strict is what `validateFields` asks for."""
     if source.type is SchemaType.PROTOBUF:
         files = _room(source, "reading").read(source)
         text: str = _room(source, "writing").text_of(
             files.main, files.by_name, is_normalized=is_normalized
         )
         return text
-    _room(source, "reading").read(source)
+    found = _room(source, "reading").read(source)
+    if is_strict and source.type is SchemaType.JSON:
+        _room(source, "nodes").check_names(found)
     writing = _room(source, "writing" if source.type is SchemaType.AVRO else "reading")
     shown: str = (writing.normalized if is_normalized else writing.canonical)(source.text)
     return shown
+
+
+def fields(source: Source) -> list[str]:
+    """Names at the top of a schema, as Confluent's registry counts them: those of a record, of an
+    object, of all messages that are in no other. A oneof's members are not counted."""
+    found = _room(source, "reading").read(source)
+    match source.type:
+        case SchemaType.AVRO:
+            return [each.name for each in getattr(found, "fields", ())]
+        case SchemaType.JSON:
+            properties = found.root.get("properties") if isinstance(found.root, dict) else None
+            return list(properties) if isinstance(properties, dict) else []
+        case SchemaType.PROTOBUF:
+            return [
+                each.name
+                for message in found.main.message_type
+                for each in message.field
+                if each.proto3_optional or not each.HasField("oneof_index")
+            ]
+    raise AssertionError(source.type)
 
 
 def formatted(source: Source, form: str) -> str:

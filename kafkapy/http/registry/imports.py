@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkapy.http.registry.entities import Reference, Schema, StoredSchema
+from kafkapy.http.registry.entities import Reference, Schema, StoredSchema, Version
 from kafkapy.http.registry.errors import invalid_schema
 from kafkapy.http.registry.languages.source import Import, Source
 from kafkapy.http.registry.state import State
@@ -42,14 +42,41 @@ def source_of(state: State, subject: str, schema: Schema) -> Source:
     return Source(schema.type, schema.text, imports)
 
 
+def imported_subjects(state: State, subject: str, schema: Schema) -> list[str]:
+    """The subjects of all that `source_of` would take, and of what is not there.
+
+    Each comes after one that refers to it: who may not read the first that is denied has not
+    been told of it by another that is hidden.
+    """
+    found: dict[str, None] = {}
+    looked_at: set[tuple[str, Version]] = set()
+    waiting = [(subject, reference) for reference in reversed(schema.references)]
+    while waiting:
+        parent, reference = waiting.pop()
+        name = normalized(referred(parent, reference.subject))
+        if (name, reference.version) in looked_at:
+            continue
+        looked_at.add((name, reference.version))
+        if len(looked_at) > MAX_IMPORTS:
+            raise invalid_schema(f"imports more than {MAX_IMPORTS} schemas")
+        found.setdefault(name)
+        stored = _known(state, name, reference.version)
+        if stored is not None:
+            waiting += [(name, each) for each in reversed(stored.schema.references)]
+    return list(found)
+
+
 def _stored(state: State, parent: str, reference: Reference) -> StoredSchema:
     subject = normalized(referred(parent, reference.subject))
-    if reference.version == -1:
-        stored = state.latest(subject)
-    else:
-        stored = state.get(subject, reference.version, deleted=True)
+    stored = _known(state, subject, reference.version)
     if stored is None:
         raise invalid_schema(
             f"No schema reference found for subject {subject} and version {reference.version}"
         )
     return stored
+
+
+def _known(state: State, subject: str, version: Version) -> StoredSchema | None:
+    if version == -1:
+        return state.latest(subject)
+    return state.get(subject, version, deleted=True)

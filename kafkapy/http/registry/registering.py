@@ -11,6 +11,7 @@ Nothing here parses a schema: texts come in canonical, differences as sentences.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from kafkapy.core.data import dataclass
@@ -26,6 +27,7 @@ from kafkapy.http.registry.entities import (
     merged_rule_sets,
     metadata_from_json,
     properties_of,
+    reserved_fields,
 )
 from kafkapy.http.registry.errors import (
     ErrorCode,
@@ -34,6 +36,7 @@ from kafkapy.http.registry.errors import (
     not_permitted,
     unprocessable,
 )
+from kafkapy.http.registry.languages.source import Difference
 from kafkapy.http.registry.records import ContextSet, Record, SchemaForgotten, SchemaWritten
 from kafkapy.http.registry.state import State
 from kafkapy.http.registry.subjects import DEFAULT_CONTEXT, context_of
@@ -52,8 +55,6 @@ class Registration:
     id: SchemaId | None = None
     version: int = 0
     normalize: bool = False
-    #: Without comparing it with earlier ones.
-    is_forced: bool = False
 
 
 RegisterStep = Step[Record, StoredSchema]
@@ -139,12 +140,31 @@ def _unnumbered(metadata: Json | None) -> Json:
 def compared_with(state: State, subject: str, schema: Schema) -> list[StoredSchema]:
     """The earlier versions it must be compatible with, the newest first."""
     config = state.config(subject)
-    versions = state.versions(subject)
-    if config.group is not None:
-        mine = schema.group(config.group)
-        versions = [each for each in versions if each.schema.group(config.group) == mine]
-    newest_first = versions[::-1]
+    newest_first = of_its_group(config, schema, state.versions(subject)[::-1])
     return newest_first if config.level.is_transitive else newest_first[:1]
+
+
+def of_its_group(
+    config: Config, schema: Schema, versions: Sequence[StoredSchema]
+) -> list[StoredSchema]:
+    """Those of them with which it is to be compatible at all."""
+    if config.group is None:
+        return list(versions)
+    mine = schema.group(config.group)
+    return [each for each in versions if each.schema.group(config.group) == mine]
+
+
+def reserved_differences(
+    schema: Schema, previous: Schema | None, fields: Collection[str]
+) -> list[str]:
+    """By `confluent:reserved`: a name once reserved stays so, and none of the schema's `fields`
+    has one. Whatever the level; the version before is the newest, of any group."""
+    reserved = reserved_fields(schema)
+    lost = frozenset() if previous is None else reserved_fields(previous) - reserved
+    found = [Difference("RESERVED_FIELD_REMOVED", "/", name) for name in sorted(lost)]
+    taken = sorted(reserved.intersection(fields))
+    found += [Difference("FIELD_CONFLICTS_WITH_RESERVED_FIELD", "/", name) for name in taken]
+    return [each.sentence("new", "old") for each in found]
 
 
 def next_version(state: State, subject: str) -> Version:
@@ -156,7 +176,7 @@ def decided(state: State, asked: Registration, differences: list[str]) -> Regist
     """The records of a schema that is not there yet, under the id of its content."""
     subject, schema = asked.subject, asked.schema
     mode = state.mode(subject)
-    if differences and not mode.is_import and not asked.is_forced:
+    if differences and not mode.is_import:
         raise incompatible(subject, differences)
     version = next_version(state, subject)
     if asked.version > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -10,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from kafkapy.broker.config.table import SUPER_USERS
+from kafkapy.broker.config.table.broker_keys import SUPER_USERS
+from kafkapy.broker.requests.request import ANONYMOUS
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.registry.access import Access
@@ -22,7 +24,7 @@ from kafkapy.http.registry.registry import Registry
 from kafkapy.http.registry.requests import Asked, answered, of_kafka, refused, segments
 from kafkapy.http.registry.store import Store
 from kafkapy.http.registry.workers import Workers
-from kafkapy.http.site import ANONYMOUS, Site
+from kafkapy.http.site import Site
 
 _PATTERNS = [(method, tuple(pattern.split("/")), page) for method, pattern, page in PAGES]
 _METHODS = ("GET", "POST", "PUT", "DELETE")
@@ -36,8 +38,15 @@ def registry_of(site: Site) -> Registry:
         config = site.config
         level = Level(config.schema_registry_compatibility_level)
         store = Store(lambda: own_kafka(site), config.schema_registry_topic, level)
-        found = _registries[site] = Registry(store, Workers(), site.link.node.cluster_id)
+        cluster_id = site.link.node.cluster_id
+        found = Registry(store, Workers(), cluster_id, partial(_visible_to_anybody, site))
+        _registries[site] = found
     return found
+
+
+async def _visible_to_anybody(site: Site, subjects: Iterable[str]) -> Collection[str]:
+    """What may be read without its being known who asks: all of it, or nothing."""
+    return frozenset(subjects) if site.link.node.authorizer is None else frozenset()
 
 
 def own_kafka(site: Site) -> Kafka:

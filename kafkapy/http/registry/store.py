@@ -10,12 +10,16 @@ the partition's leader sees to it that only one does: producers with an epoch fe
     2. a NOOP with it: from now on the partition refuses what older epochs send
     3. apply everything up to that NOOP: nothing can come between any more
     4. decide; write; wait until it is applied
-    a later request begins at 4; a refusal (somebody else did 1 and 2) at 1
+    a later request applies what is there now, and goes on at 4; what is fenced (somebody else did
+    1 and 2) begins at 1
 
 That needs no leader, no forwarding between nodes and no time-out: a node that dies is fenced by
 the next who writes. Records are plain ones, so that other registries read the topic as theirs.
 A partition forgets producers that were silent for `producer.id.expiration.ms`; who was silent for
 longer than a minute begins at 1.
+
+What is decided without writing anything (a refusal, what is there already) nobody fences. It rests
+on all that was written when it was asked for: that is why a later request catches up first.
 """
 
 from __future__ import annotations
@@ -27,11 +31,13 @@ from typing import NamedTuple, TypeVar
 import trio
 
 from kafkapy.core.errors import ErrorCode
+from kafkapy.http.kafka import own_topics
 from kafkapy.http.kafka.client import TRANSACTION, Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.records import END, START, fetch, list_offsets, produce
 from kafkapy.http.registry.configs import DEFAULT_LEVEL, Level
 from kafkapy.http.registry.errors import RegistryError
+from kafkapy.http.registry.hearing import has_topic
 from kafkapy.http.registry.records import Noop, Record, Unreadable, decode, encode
 from kafkapy.http.registry.state import State
 from kafkapy.protocol.api_keys import ApiKey
@@ -107,13 +113,16 @@ class Store:
     async def caught_up(self) -> State:
         """The state once it has everything that was written before this was asked for."""
         kafka = self._connect()
+        if not await has_topic(kafka, self.topic):
+            return self.state
         try:
+            topic_id = kafka.topic(self.topic).id
             ends = await list_offsets(kafka, self.topic, {_PARTITION: END}, committed=True)
         except KafkaError as failed:
             if failed.code in _ABSENT:
                 return self.state
             raise
-        await self._applied(ends[_PARTITION], kafka.timeout_ms)
+        await self._applied(ends[_PARTITION], kafka.timeout_ms, topic_id)
         return self.state
 
     async def _read(self, kafka: Kafka) -> None:
@@ -121,6 +130,7 @@ class Store:
         if topic_id != self._topic_id:
             self._begin_anew()
             self._topic_id = topic_id
+            self._wake()
         got = await fetch(
             kafka,
             self.topic,
@@ -158,10 +168,10 @@ class Store:
         moved, self._moved = self._moved, trio.Event()
         moved.set()
 
-    async def _applied(self, offset: int, timeout_ms: int) -> None:
-        """Everything before that offset."""
+    async def _applied(self, offset: int, timeout_ms: int, topic_id: object = None) -> None:
+        """Everything before that offset, of that topic if it is named."""
         with trio.move_on_after(timeout_ms / 1000):
-            while self._next_offset < offset:
+            while self._next_offset < offset or topic_id not in (None, self._topic_id):
                 await self._moved.wait()
             return
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, self.topic, "the registry is still behind")
@@ -201,9 +211,14 @@ class Store:
 
     async def _take_turn(self, kafka: Kafka) -> None:
         if self._turn is not None and trio.current_time() - self._last_written < _SILENT_SECONDS:
+            await self.caught_up()
+        else:
+            self._turn = None
+        # What was read may have shown that the topic is another one now.
+        if self._turn is not None:
             return
         if self.topic not in kafka.image.topics_by_name:
-            await self._create(kafka)
+            await own_topics.make(kafka, self.topic, 1, {"cleanup.policy": "compact"})
         body = {
             "transactional_id": TRANSACTIONAL_ID,
             "transaction_timeout": 60_000,
@@ -224,26 +239,12 @@ class Store:
 
     async def _write(self, kafka: Kafka, records: Sequence[Record]) -> None:
         """All of them or none: one batch."""
-        assert self._turn is not None
         turn = self._turn
+        if turn is None:
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, self.topic, "the topic is new")
         now = int(time.time() * 1000)
         packed = [NewRecord(*encode(record), timestamp=now) for record in records]
         written = await produce(kafka, self.topic, _PARTITION, packed, producer=turn)
         self._turn = turn._replace(sequence=turn.sequence + len(packed))
         self._last_written = trio.current_time()
         await self._applied(written.offset + len(packed), kafka.timeout_ms)
-
-    async def _create(self, kafka: Kafka) -> None:
-        """Compacted, one partition, on three brokers if there are as many."""
-        topic = {
-            "name": self.topic,
-            "num_partitions": 1,
-            "replication_factor": min(3, len(kafka.brokers())),
-            "assignments": [],
-            "configs": [{"name": "cleanup.policy", "value": "compact"}],
-        }
-        body = {"topics": [topic], "timeout": kafka.timeout_ms, "validate_only": False}
-        answer = await kafka.ask(ApiKey.CREATE_TOPICS, body)
-        row = answer.topics[0]
-        if row.error_code and row.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
-            raise KafkaError(row.error_code, self.topic, row.error_message)

@@ -19,6 +19,7 @@ from kafkapy.http.registry.entities import SchemaType
 from kafkapy.http.registry.evaluation import (
     Rules,
     canonical,
+    fields,
     formatted,
     incompatibilities,
     read,
@@ -41,7 +42,10 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         source = _source(asked["source"])
         match asked["ask"]:
             case "canonical":
-                return {"is": canonical(source, is_normalized=asked["normalize"])}
+                is_normalized, is_strict = asked["normalize"], asked["strict"]
+                return {"is": canonical(source, is_normalized=is_normalized, is_strict=is_strict)}
+            case "fields":
+                return {"is": fields(source)}
             case "formatted":
                 return {"is": formatted(source, asked["format"])}
             case "incompatibilities":

@@ -36,6 +36,8 @@ MAX_WAITING = 32
 #: Of canonical texts, in characters.
 _REMEMBERED = 8_000_000
 _CHUNK = 1 << 20
+# Which schema, whether normalized, and whether read strictly.
+_Known = tuple[Source, bool, bool]
 
 
 class Workers:
@@ -45,19 +47,26 @@ class Workers:
         self._process: trio.Process | None = None
         self._turn = trio.Lock()
         self._last_asked = 0.0
-        self._known: OrderedDict[tuple[Source, bool], str] = OrderedDict()
+        self._known: OrderedDict[_Known, str] = OrderedDict()
         self._known_size = 0
 
-    async def canonical(self, source: Source, *, is_normalized: bool = False) -> str:
+    async def canonical(
+        self, source: Source, *, is_normalized: bool = False, is_strict: bool = False
+    ) -> str:
         """The text to store. RegistryError if it is no schema."""
-        key = source, is_normalized
+        key = source, is_normalized, is_strict
         known = self._known.get(key)
         if known is not None:
             self._known.move_to_end(key)
             return known
-        made = await self._ask("canonical", source, normalize=is_normalized)
+        made = await self._ask("canonical", source, normalize=is_normalized, strict=is_strict)
         self._remember(key, str(made))
         return str(made)
+
+    async def fields(self, source: Source) -> list[str]:
+        """Names at its top."""
+        asked: list[str] = await self._ask("fields", source)
+        return asked
 
     async def formatted(self, source: Source, form: str) -> str:
         return str(await self._ask("formatted", source, format=form))
@@ -117,14 +126,14 @@ class Workers:
                 continue
             await self._end()
 
-    def _remember(self, key: tuple[Source, bool], made: str) -> None:
+    def _remember(self, key: _Known, made: str) -> None:
         size = sum(len(text) for text in (key[0].text, made, *(i.text for i in key[0].imports)))
         if size > _REMEMBERED // 8:
             return
         self._known[key] = made
         self._known_size += size
         while self._known_size > _REMEMBERED:
-            (source, _), text = self._known.popitem(last=False)
+            (source, *_), text = self._known.popitem(last=False)
             self._known_size -= len(source.text) + len(text)
             self._known_size -= sum(len(each.text) for each in source.imports)
 

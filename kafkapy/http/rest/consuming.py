@@ -18,6 +18,7 @@ from kafkapy.http.api.declaring import Told, declared
 from kafkapy.http.api.parameters import partition_of
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
+from kafkapy.http.kafka.unread import size_of
 from kafkapy.http.problems import Problem
 from kafkapy.http.rest.schemas import Schemas
 from kafkapy.http.rest.shapes import AS, MESSAGE_OUT, MOST_OFFSET, OFFSET, PARTITION, Place, limit
@@ -27,6 +28,9 @@ from kafkapy.protocol.records import Record
 MOST_MESSAGES: Final = 10_000
 _DEFAULT_LIMIT: Final = 100
 _MOST_BYTES: Final = 4 << 20
+# A page of a hundred small messages needs no more; each further fetch asks for twice as much.
+_FIRST_BYTES: Final = 64 << 10
+_PIECE_LETTERS: Final = 32 << 10
 _LIMIT: Final = limit(MOST_MESSAGES, _DEFAULT_LIMIT)
 _OFFSET: Final = Place("earliest")
 _PAGE: Final = shapes.fields(
@@ -64,17 +68,17 @@ class Consuming:
         kafka = self._site.kafka(request)
         offset = await start_of(kafka, topic, partition, _OFFSET.of(request))
         found: list[Record] = []
-        at, size = offset, 0
+        at, size, asked_for = offset, 0, _FIRST_BYTES
         while True:
             got = await records.fetch(
-                kafka, topic, partition, at, max_bytes=max(_MOST_BYTES - size, 1)
+                kafka, topic, partition, at, max_bytes=asked_for, most=limit - len(found)
             )
-            found += got.records[: limit - len(found)]
-            size += sum(_size(one) for one in got.records)
-            is_end = got.next_offset == at
-            at = found[-1].offset + 1 if len(found) == limit else got.next_offset
+            found += got.records
+            size += sum(map(size_of, got.records))
+            is_end, at = got.next_offset == at, got.next_offset
             if is_end or len(found) == limit or size >= _MOST_BYTES:
                 break
+            asked_for = min(2 * asked_for, _MOST_BYTES - size)
         told = {
             "topic": topic,
             "partition": partition,
@@ -82,7 +86,7 @@ class Consuming:
             "highWatermark": got.high_watermark,
             "logStartOffset": got.log_start_offset,
         }
-        shown = self._schemas.shown(found, reading)
+        shown = self._schemas.shown(kafka, found, reading)
         return StreamingResponse(_in_pieces(told, shown), media_type="application/json")
 
 
@@ -99,14 +103,15 @@ async def start_of(kafka: Kafka, topic: str, partition: int, asked: str) -> int:
 async def _in_pieces(
     told: dict[str, Any], messages: AsyncGenerator[dict[str, Any], None]
 ) -> AsyncIterator[str]:
-    yield json.dumps(told)[:-1] + ', "messages": ['
-    comma = ""
+    """Some together: each piece costs the server as much as ten messages."""
+    parts = [json.dumps(told)[:-1] + ', "messages": [']
+    letters, comma = 0, ""
     async with aclosing(messages):
         async for message in messages:
-            yield comma + json.dumps(message)
-            comma = ","
-    yield "]}"
-
-
-def _size(record: Record) -> int:
-    return len(record.key or b"") + len(record.value or b"") + 64
+            parts += comma, json.dumps(message)
+            letters, comma = letters + len(parts[-1]), ","
+            if letters > _PIECE_LETTERS:
+                yield "".join(parts)
+                parts, letters = [], 0
+    parts.append("]}")
+    yield "".join(parts)

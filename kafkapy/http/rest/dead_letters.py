@@ -30,6 +30,7 @@ from kafkapy.http.rest.asking import json_object, only
 from kafkapy.http.rest.schemas import Schemas
 from kafkapy.http.rest.shapes import AS, MESSAGE_OUT, PARTITION, limit
 from kafkapy.http.site import Site
+from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.records import NewRecord, Record
 from kafkapy.relays.letters import NOT_FORGOTTEN, Letter, Over, are_over, letter_of
@@ -151,14 +152,15 @@ class DeadLetters:
         after = _place(_AFTER.said(request))
         found: list[Letter] = []
         size, last = 0, None
-        async with aclosing(_letters(self._site.kafka(request), topic, wanted, after)) as letters:
+        kafka = self._site.kafka(request)
+        async with aclosing(_letters(kafka, topic, wanted, after)) as letters:
             async for one in letters:
                 if len(found) == limit or size >= _SHOWN_BYTES:
                     last = f"{found[-1].partition}-{found[-1].record.offset}"
                     break
                 found.append(one)
                 size += len(one.record.key or b"") + len(one.record.value or b"")
-        shown = self._schemas.shown([one.record for one in found], reading)
+        shown = self._schemas.shown(kafka, [one.record for one in found], reading)
         told = {"topic": topic, "next": last}
         return StreamingResponse(_in_pieces(told, found, shown), media_type="application/json")
 
@@ -213,6 +215,7 @@ class _Moving:
         self._to = _text(body, "to")
         self._limit = bounded(body.get("limit", _MOST_MOVED), "limit", 1, _MOST_MOVED)
         self._count = self._gone = 0
+        self._judged: set[str] = set()
 
     async def run(self, *, is_replay: bool) -> tuple[int, int, bool]:
         is_all = True
@@ -251,6 +254,9 @@ class _Moving:
             if content is None:
                 self._gone += 1
                 continue
+            if topic not in self._judged:
+                await self._kafka.require(Operation.WRITE, ResourceType.TOPIC, topic)
+                self._judged.add(topic)
             index = one.index_in(topic, sorted(self._kafka.topic(topic).partitions))
             waiting.setdefault((topic, index), []).append(one.anew(content, _now()))
             sent.append(one)
@@ -266,6 +272,7 @@ async def _letters(
     kafka: Kafka, topic: str, wanted: _Wanted, after: tuple[int, int] = (-1, -1)
 ) -> AsyncGenerator[Letter, None]:
     """Those that are not over, as they are now."""
+    await kafka.require(Operation.READ, ResourceType.TOPIC, topic)
     for partition in sorted(kafka.topic(topic).partitions):
         if partition >= after[0]:
             start = after[1] + 1 if partition == after[0] else 0

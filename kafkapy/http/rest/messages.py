@@ -60,18 +60,25 @@ def batches(wanted: Sequence[Draft], places: Sequence[int], now: int) -> dict[in
     found: dict[int, list[NewRecord]] = {}
     for (record, _), place in zip(wanted, places, strict=True):
         if record.timestamp == NO_TIMESTAMP:
-            record = record._replace(timestamp=now)
+            record = NewRecord(record.key, record.value, now, record.headers)
         found.setdefault(place, []).append(record)
     return found
 
 
+def timestamp_of(message: Mapping[str, Any]) -> int:
+    said = message.get("timestamp")
+    return NO_TIMESTAMP if said is None else bounded(said, "timestamp", 0, MOST_TIMESTAMP)
+
+
 def _draft(message: Mapping[str, Any]) -> Draft:
-    timestamp, partition = message.get("timestamp"), message.get("partition")
+    # Most messages say none: ten thousand of them may be in one request.
+    partition = message.get("partition")
+    if partition is not None:
+        partition = bounded(partition, "partition", 0, MOST_PARTITION)
     record = NewRecord(
-        to_bytes(message, "key"),
-        to_bytes(message, "value"),
-        NO_TIMESTAMP if timestamp is None else bounded(timestamp, "timestamp", 0, MOST_TIMESTAMP),
+        to_bytes(message, "key", "keyBase64"),
+        to_bytes(message, "value", "valueBase64"),
+        timestamp_of(message),
         headers_to_bytes(message),
     )
-    place = None if partition is None else bounded(partition, "partition", 0, MOST_PARTITION)
-    return Draft(record, place)
+    return Draft(record, partition)

@@ -1,13 +1,12 @@
 """POST /api/v1/topics/{topic}/messages: one message, or several; once, with an Idempotency-Key."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from kafkapy.core.errors import ErrorCode
 from kafkapy.http.api import shapes
 from kafkapy.http.api.declaring import Told, declared
 from kafkapy.http.api.parameters import HEADER, Parameter
@@ -15,9 +14,17 @@ from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem
 from kafkapy.http.rest.asking import json_object
-from kafkapy.http.rest.messages import MOST_MESSAGES, Draft, Partitioner, batches, drafts
+from kafkapy.http.rest.messages import (
+    MOST_MESSAGES,
+    NO_TIMESTAMP,
+    Draft,
+    Partitioner,
+    batches,
+    drafts,
+    timestamp_of,
+)
 from kafkapy.http.rest.once.claims import Claim, fingerprint_of
-from kafkapy.http.rest.once.once import MOST_KEY_LETTERS, Once, Outcome
+from kafkapy.http.rest.once.once import MOST_KEY_LETTERS, Once, Outcome, Plan
 from kafkapy.http.rest.schemas import Schemas
 from kafkapy.http.rest.shapes import MESSAGE_IN, NOT_WRITTEN, SCHEMA_CHOICE, WRITTEN
 from kafkapy.http.rest.writing import write
@@ -79,46 +86,78 @@ class Producing:
             raise Problem(400, "messages is a list of messages")
         if len(messages) > MOST_MESSAGES:
             raise Problem(413, f"more than {MOST_MESSAGES} messages")
-        partitions = len(kafka.topic(topic).partitions)
-        defaults = {} if several is None else body
-        wanted = drafts(await self._schemas.encoded(kafka, topic, messages, defaults))
-        places = self._partitioner.places(wanted, partitions)
+        # As brokers do, before it is said whether it is there; and strangers' keys are not kept.
+        await kafka.require(Operation.WRITE, ResourceType.TOPIC, topic)
+        attempt = _Attempt(
+            kafka,
+            topic,
+            messages,
+            {} if several is None else body,
+            self._schemas,
+            self._partitioner,
+        )
         key = _KEY.said(request)
         if key is None:
-            now = int(time.time() * 1000)
-            outcome = await write(kafka, topic, batches(wanted, places, now))
-            return _answer(wanted, places, now, outcome, is_single=several is None)
-        fingerprint = fingerprint_of(topic, await request.body())
-        claim, outcome, is_known = await self._at_most_once(
-            kafka, key, topic, fingerprint, wanted, places
-        )
-        answer = _answer(wanted, claim.places, claim.timestamp, outcome, is_single=several is None)
+            now, (places, _) = int(time.time() * 1000), await attempt.plan()
+            outcome, is_known = await attempt.write_at(places, now), False
+        else:
+            fingerprint = fingerprint_of(topic, await request.body())
+            claim, outcome, is_known = await self._once.do(kafka, key, topic, fingerprint, attempt)
+            places, now = claim.places, claim.timestamp
+        timestamps = [timestamp_of(one) for one in messages]
+        answer = _answer(timestamps, places, now, outcome, is_single=several is None)
         if is_known:
             answer.headers[_REPLAYED] = "true"
         return answer
 
-    async def _at_most_once(
+
+class _Attempt:
+    """The messages of one request: encoded once somebody needs their bytes."""
+
+    def __init__(
         self,
         kafka: Kafka,
-        key: str,
         topic: str,
-        fingerprint: str,
-        wanted: Sequence[Draft],
-        places: Sequence[int],
-    ) -> tuple[Claim, Outcome, bool]:
-        # Before the key is claimed: strangers' keys are not written down.
-        if not await kafka.allowed(Operation.WRITE, ResourceType.TOPIC, [topic]):
-            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, topic)
+        messages: Sequence[Any],
+        defaults: Mapping[str, Any],
+        schemas: Schemas,
+        partitioner: Partitioner,
+    ) -> None:
+        self._kafka = kafka
+        self._topic = topic
+        self._messages = messages
+        self._defaults = defaults
+        self._schemas = schemas
+        self._partitioner = partitioner
+        self._wanted: Sequence[Draft] = ()
+        self._schema_ids: Mapping[str, tuple[int, ...]] = {}
 
-        async def write_claimed(claim: Claim) -> Outcome:
-            packed = batches(wanted, claim.places, claim.timestamp)
-            return await write(kafka, topic, packed, claim)
+    async def plan(self) -> Plan:
+        partitions = len(self._kafka.topic(self._topic).partitions)
+        await self._encode(None)
+        return Plan(self._partitioner.places(self._wanted, partitions), self._schema_ids)
 
-        return await self._once.do(kafka, key, topic, fingerprint, places, write_claimed)
+    async def write(self, claim: Claim) -> Outcome:
+        kept = claim.schema_ids
+        if not self._wanted or kept not in (None, self._schema_ids):
+            await self._encode(kept)
+        return await self.write_at(claim.places, claim.timestamp, claim)
+
+    async def write_at(
+        self, places: Sequence[int], now: int, claim: Claim | None = None
+    ) -> Outcome:
+        packed = batches(self._wanted, places, now)
+        return await write(self._kafka, self._topic, packed, claim)
+
+    async def _encode(self, kept: Mapping[str, tuple[int, ...]] | None) -> None:
+        made, self._schema_ids = await self._schemas.encoded(
+            self._kafka, self._topic, self._messages, self._defaults, kept
+        )
+        self._wanted = drafts(made)
 
 
 def _answer(
-    wanted: Sequence[Draft],
+    timestamps: Sequence[int],
     places: Sequence[int],
     now: int,
     outcome: Outcome,
@@ -128,14 +167,14 @@ def _answer(
     """What became of each message, in their order."""
     nth = dict.fromkeys(outcome, 0)
     rows: list[dict[str, Any]] = []
-    for (record, _), place in zip(wanted, places, strict=True):
+    for said, place in zip(timestamps, places, strict=True):
         done = outcome[place]
         if isinstance(done, KafkaError):
             if is_single:
                 raise done
             rows.append({"status": done.status, "error": done.code.name, "detail": str(done)})
             continue
-        own = record.timestamp if record.timestamp >= 0 else now
+        own = now if said == NO_TIMESTAMP else said
         timestamp = own if done.timestamp < 0 else done.timestamp
         rows.append(
             {"partition": place, "offset": done.offset + nth[place], "timestamp": timestamp}

@@ -27,7 +27,6 @@ from kafkapy.http.registry.entities import (
     schema_from_json,
 )
 from kafkapy.http.registry.errors import RegistryError
-from kafkapy.http.registry.imports import source_of
 from kafkapy.http.registry.languages.source import Source, Unfit
 from kafkapy.http.registry.registering import Registration
 from kafkapy.http.registry.registry import Registry
@@ -37,6 +36,7 @@ from kafkapy.kraft.acls import Operation
 from kafkapy.protocol.records import Record
 
 PARTS: Final = ("key", "value")
+_FIELDS: Final = frozenset(f"{part}Schema" for part in PARTS)
 BY_SCHEMA: Final = "schema"
 LATEST: Final = "latest"
 _CHOSEN_BY: Final[Mapping[str, tuple[type, ...]]] = {
@@ -69,6 +69,13 @@ class Chosen(NamedTuple):
     message: str | None
 
 
+class Encoded(NamedTuple):
+    """`schema_ids`: by part, of each different choice, in the order in which they first came."""
+
+    messages: list[Any]
+    schema_ids: dict[str, tuple[int, ...]]
+
+
 class _Framed(NamedTuple):
     """The data of one record's key or value, and what says its schema."""
 
@@ -88,9 +95,18 @@ class Schemas:
     # --- written ---
 
     async def encoded(
-        self, kafka: Kafka, topic: str, messages: Sequence[Any], defaults: Mapping[str, Any]
-    ) -> list[Any]:
-        """The messages, with bytes where a schema says what to make of a key or a value."""
+        self,
+        kafka: Kafka,
+        topic: str,
+        messages: Sequence[Any],
+        defaults: Mapping[str, Any],
+        kept: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> Encoded:
+        """The messages, with bytes where a schema says what to make of a key or a value. `kept`:
+        what was chosen when the same was encoded before, for the same who was allowed to."""
+        if defaults.keys().isdisjoint(_FIELDS) and not any(map(_says_schema, messages)):
+            return Encoded(list(messages), {})
+        ids: dict[str, tuple[int, ...]] = {}
         made = [dict(one) if isinstance(one, Mapping) else one for one in messages]
         for part in PARTS:
             field, wanted = f"{part}Schema", dict[str, tuple[Any, list[int]]]()
@@ -101,13 +117,17 @@ class Schemas:
                     if said is not None and message.get(part) is not None:
                         same = json.dumps(said, sort_keys=True)
                         wanted.setdefault(same, (said, []))[1].append(at)
+            before = () if kept is None else kept.get(part, ())
             for said, places in wanted.values():
+                nth = len(ids.get(part, ()))
+                again = before[nth] if nth < len(before) else None
                 try:
-                    chosen = await self._chosen(Access(kafka), topic, part, said)
+                    chosen = await self._chosen(Access(kafka), topic, part, said, again)
                     await self._encode(chosen, part, places, made)
                 except RegistryError as refused:
                     raise of_registry(refused) from None
-        return made
+                ids[part] = (*ids.get(part, ()), int(chosen.id))
+        return Encoded(made, ids)
 
     async def _encode(self, chosen: Chosen, part: str, places: list[int], made: list[Any]) -> None:
         head = b"\0" + chosen.id.to_bytes(4)
@@ -120,37 +140,46 @@ class Schemas:
                     raise Problem(422, f"message {at}: the {part} does not fit: {data}")
                 made[at][part] = head + data
 
-    async def _chosen(self, access: Access, topic: str, part: str, said: Any) -> Chosen:
+    async def _chosen(
+        self, access: Access, topic: str, part: str, said: Any, again: int | None
+    ) -> Chosen:
         if said == LATEST:
             said = {}
         elif isinstance(said, int) and not isinstance(said, bool):
             said = {"id": said}
         message, subject = said.get("message"), said.get("subject", f"{topic}-{part}")
-        stored = await self._stored(access, subject, said)
-        state = self._registry.store.state
-        return Chosen(stored.id, source_of(state, stored.subject, stored.schema), message)
+        if again is not None:
+            stored = await self._registry.by_id(SchemaId(again), None)
+        else:
+            stored = await self._stored(access, subject, said)
+        # What does not fit would tell of what it refers to.
+        source = await self._registry.source(stored, visible=access.visible)
+        return Chosen(stored.id, source, message)
 
     async def _stored(self, access: Access, subject: str, said: Mapping[str, Any]) -> StoredSchema:
         registry = self._registry
         if "schema" in said:
             await access.require(Operation.WRITE, subject)
-            return await registry.register(Registration(subject, schema_from_json(dict(said))))
+            asked = Registration(subject, schema_from_json(dict(said)))
+            return await registry.register(asked, visible=access.visible)
         if "id" in said:
             schema_id = said["id"]
             if not 0 <= schema_id <= HIGHEST:
                 raise Problem(404, f"Schema {schema_id} not found")
             stored = await registry.by_id(SchemaId(schema_id), None)
-            await access.require(Operation.DESCRIBE, stored.subject)
+            await registry.require_readable(stored, access)
             return stored
         await access.require(Operation.DESCRIBE, subject)
-        return await registry.version(subject, str(said.get("version", LATEST)))
+        which = str(said.get("version", LATEST))
+        return await registry.version(subject, which, visible=access.visible)
 
     # --- read ---
 
     async def shown(
-        self, records: Sequence[Record], reading: str
+        self, kafka: Kafka, records: Sequence[Record], reading: str
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Each record as a message is told."""
+        """Each record as a message is told. By a schema, if who asks may read that: anybody may
+        write an id into a topic of his own."""
         if reading != BY_SCHEMA:
             for record in records:
                 yield message_of(record, reading)
@@ -159,11 +188,13 @@ class Schemas:
             (at, len(one.key or b"") + len(one.value or b"")) for at, one in enumerate(records)
         )
         for some in _slices(sized):
-            known = await self._read([(at, records[at]) for at in some])
+            known = await self._read(Access(kafka), [(at, records[at]) for at in some])
             for at in some:
                 yield message_of(records[at], reading) | known.get(at, {})
 
-    async def _read(self, records: Iterable[tuple[int, Record]]) -> dict[int, dict[str, Any]]:
+    async def _read(
+        self, access: Access, records: Iterable[tuple[int, Record]]
+    ) -> dict[int, dict[str, Any]]:
         """What schemas say of these, by their places."""
         by_schema: dict[SchemaKey, list[_Framed]] = {}
         for at, record in records:
@@ -175,7 +206,8 @@ class Schemas:
         for key, several in by_schema.items():
             try:
                 stored = await self._by_key(key)
-                source = source_of(self._registry.store.state, stored.subject, stored.schema)
+                await self._registry.require_readable(stored, access)
+                source = await self._registry.source(stored, visible=access.visible)
                 found = await self.workers.read(source, [one.data for one in several])
             except RegistryError as refused:
                 # Those that only look like it are told as what they are.
@@ -210,6 +242,10 @@ def message_of(record: Record, reading: str) -> dict[str, Any]:
         **shown("value", record.value, reading),
         "headers": headers,
     }
+
+
+def _says_schema(message: Any) -> bool:
+    return isinstance(message, Mapping) and not _FIELDS.isdisjoint(message)
 
 
 def of_registry(refused: RegistryError) -> Problem:

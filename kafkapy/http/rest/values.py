@@ -21,24 +21,26 @@ from kafkapy.http.problems import Problem
 
 READINGS: Final = ("auto", "json", "text", "base64", "schema")
 _OF_HEADER: Final = frozenset(("name", "value", "valueBase64"))
+_COMPACT: Final = json.JSONEncoder(separators=(",", ":"))
 _MOST_JSON: Final = 1 << 20  # longer ones are told as text: reading them holds the interpreter
 
 
-def to_bytes(body: Mapping[str, Any], name: str) -> bytes | None:
+def to_bytes(body: Mapping[str, Any], name: str, name_of_base64: str) -> bytes | None:
     """The key or the value that a message says it has."""
-    encoded = body.get(f"{name}Base64")
+    encoded = body.get(name_of_base64)
     if encoded is not None:
         if body.get(name) is not None:
-            raise Problem(400, f"either {name} or {name}Base64")
-        return _decoded(encoded, f"{name}Base64")
+            raise Problem(400, f"either {name} or {name_of_base64}")
+        return from_base64(encoded, name_of_base64)
     return as_bytes(body.get(name))
 
 
 def as_bytes(value: Any) -> bytes | None:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
     if value is None or isinstance(value, bytes):
         return value  # bytes are none of JSON's: somebody has made them of it (schemas.py)
-    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
+    return _COMPACT.encode(value).encode("utf-8", "surrogatepass")
 
 
 def headers_to_bytes(body: Mapping[str, Any]) -> tuple[tuple[str, bytes | None], ...]:
@@ -49,7 +51,7 @@ def headers_to_bytes(body: Mapping[str, Any]) -> tuple[tuple[str, bytes | None],
     if isinstance(said, Mapping):
         return tuple((name, as_bytes(value)) for name, value in said.items())
     if isinstance(said, list) and all(map(_is_header, said)):
-        return tuple((one["name"], to_bytes(one, "value")) for one in said)
+        return tuple((one["name"], to_bytes(one, "value", "valueBase64")) for one in said)
     raise Problem(400, "headers are an object, or a list of objects with a name and a value")
 
 
@@ -88,7 +90,7 @@ def _no_json(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _decoded(encoded: Any, name: str) -> bytes:
+def from_base64(encoded: Any, name: str) -> bytes:
     if isinstance(encoded, str):
         try:
             return base64.b64decode(encoded, validate=True)

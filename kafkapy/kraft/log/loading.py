@@ -6,9 +6,11 @@ much of the log is committed. All of it goes in steps, so that a large image doe
 up the loop.
 """
 
-from kafkapy.core.errors import Corrupt
+from collections.abc import Callable
+
+from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.jobs import Steps
-from kafkapy.core.seams import Callback, Journal
+from kafkapy.core.seams import Callback, File, Journal
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.metadata_log import MetadataLog
@@ -20,7 +22,28 @@ from kafkapy.kraft.log.snapshot_file import (
     read_snapshot,
 )
 from kafkapy.kraft.quorum.voter_history import VoterHistory
-from kafkapy.kraft.records.control import SnapshotHeader
+from kafkapy.kraft.records.control import ControlRecord, SnapshotHeader
+
+
+class SnapshotContents:
+    """What a snapshot says: the image, of which `delta` tells all, and who votes."""
+
+    def __init__(self, snapshot: SnapshotId) -> None:
+        self.snapshot = snapshot
+        self.image = MetadataImage()
+        self.delta = Delta()
+        self._control: list[ControlRecord] = []
+
+    def read(self, file: File) -> Steps:
+        """In steps. Corrupt: nothing of it is to be used."""
+        for batch in read_snapshot(file):
+            fold(self.image, self.delta, self.snapshot, batch)
+            self._control += batch.control
+            yield max(len(batch.records), 1) * RECORD_COST_US
+
+    def tell(self, history: VoterHistory) -> None:
+        for record in self._control:
+            history.note(self.snapshot.end_offset - 1, record)
 
 
 class Loading:
@@ -35,33 +58,35 @@ class Loading:
         self._history = history
         self._journal = journal
 
-    def steps(self, then: Callback) -> Steps:
+    def steps(self, then: Callback, failed: Callable[[DiskFailed], None]) -> Steps:
         """The work of a job, at whose end is `then`."""
-        yield from self._newest_snapshot()
+        try:
+            yield from self._newest_snapshot()
+            yield from self._control_records()
+        except DiskFailed as failure:
+            failed(failure)
+            return
+        then()
+
+    def _control_records(self) -> Steps:
         for found in self._log.control_batches(max(self.next_offset, self._log.start_offset)):
             for offset, record in found:
                 self._history.note(offset, record)
             yield RECORD_COST_US
-        then()
 
     def _newest_snapshot(self) -> Steps:
         for snapshot in reversed(self._log.snapshots.ids):
             if snapshot.end_offset < self._log.start_offset:
                 break
-            image, delta, batches = MetadataImage(), Delta(), []
+            contents = SnapshotContents(snapshot)
             try:
-                for batch in read_snapshot(self._log.snapshots.open(snapshot)):
-                    fold(image, delta, snapshot, batch)
-                    batches.append(batch._replace(records=()))
-                    yield max(len(batch.records), 1) * RECORD_COST_US
+                yield from contents.read(self._log.snapshots.open(snapshot))
             except Corrupt as problem:
                 if self._journal is not None:
                     self._journal.error("metadata snapshot corrupt", problem=str(problem))
                 continue
-            for batch in batches:
-                for record in batch.control:
-                    self._history.note(snapshot.end_offset - 1, record)
-            self.image, self.delta = image, delta
+            contents.tell(self._history)
+            self.image, self.delta = contents.image, contents.delta
             self.next_offset = snapshot.end_offset
             return
         if self._log.start_offset > 0:

@@ -180,14 +180,23 @@ class MetadataLog:
     def truncate_to_latest_snapshot(self) -> bool:
         """A snapshot beyond the log (copied from a leader) replaces all of it."""
         latest = self.snapshots.latest
-        if latest is None:
+        if latest is None or not self.is_before(latest):
             return False
-        log_epoch = max(self.partition.latest_epoch, 0)
-        if (latest.epoch, latest.end_offset) <= (log_epoch, self.end_offset):
-            return False
-        self.partition.truncate_fully_and_start_at(latest.end_offset)
-        self.snapshots.remove([one for one in self.snapshots.ids if one < latest])
+        self.begin_behind(latest)
         return True
+
+    def is_before(self, snapshot: SnapshotId) -> bool:
+        """It has what this log has not. Then whatever else is in the log is committed nowhere:
+        not what is of newer epochs, but at older offsets, either."""
+        log_epoch = max(self.partition.latest_epoch, 0)
+        return snapshot.end_offset > self.end_offset or (
+            snapshot.end_offset > self.start_offset and snapshot.epoch > log_epoch
+        )
+
+    def begin_behind(self, snapshot: SnapshotId) -> None:
+        """Such a one, which is there by now, takes the place of everything."""
+        self.partition.truncate_fully_and_start_at(snapshot.end_offset)
+        self.snapshots.remove([one for one in self.snapshots.ids if one < snapshot])
 
     def clean(self, now: Instant, *, max_bytes: int, max_age_ms: int) -> int:
         """Remove old snapshots, and the log before the oldest that stays; how many."""

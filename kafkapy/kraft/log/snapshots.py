@@ -68,11 +68,15 @@ class Snapshots:
     def size(self, snapshot: SnapshotId) -> int:
         return self._disk.size(self.path(snapshot))
 
-    def last_contained_timestamp(self, snapshot: SnapshotId) -> int:
-        first = next(read_snapshot(self.open(snapshot)))
+    def _is_older(self, snapshot: SnapshotId, timestamp: int) -> bool:
+        """Or damaged, and of no use to anybody."""
+        try:
+            first = next(read_snapshot(self.open(snapshot)))
+        except Corrupt:
+            return True
         header = first.control[0]
         assert isinstance(header, SnapshotHeader), header
-        return header.last_contained_log_timestamp
+        return header.last_contained_log_timestamp < timestamp
 
     def create(self, snapshot: SnapshotId) -> "UnfinishedSnapshot":
         stem = snapshot.file_name.removesuffix(SUFFIX)
@@ -100,7 +104,7 @@ class Snapshots:
         removable = []
         for snapshot, size in zip(self.ids[:-1], sizes, strict=False):
             is_too_much = 0 <= max_bytes < total
-            if not is_too_much and self.last_contained_timestamp(snapshot) >= oldest_timestamp:
+            if not is_too_much and not self._is_older(snapshot, oldest_timestamp):
                 break
             total -= size
             removable.append(snapshot)
@@ -108,14 +112,15 @@ class Snapshots:
 
 
 class UnfinishedSnapshot:
-    """A snapshot being written. `finish` makes it one; `abandon` leaves nothing."""
+    """A snapshot being written. `finish` makes it one, or `flush` and `take_its_name`; `abandon`
+    leaves nothing."""
 
     def __init__(self, owner: Snapshots, disk: Disk, snapshot: SnapshotId, file: File) -> None:
         self.id = snapshot
         self._owner = owner
         self._disk = disk
         self._file = file
-        self._is_finishing = False
+        self._is_flushing = False
         self._is_abandoned = False
 
     @property
@@ -126,26 +131,45 @@ class UnfinishedSnapshot:
         self._file.append([data])
 
     def finish(self, then: Flushed) -> None:
-        """`then` does not come if it is abandoned meanwhile."""
-        self._is_finishing = True
+        """Durable, and there. `then` does not come if it is abandoned meanwhile."""
+
+        def flushed(failure: DiskFailed | None) -> None:
+            if failure is None:
+                try:
+                    self.take_its_name()
+                except DiskFailed as problem:
+                    failure = problem
+            else:
+                self._file.close()
+            then(failure)
+
+        self.flush(flushed)
+
+    def flush(self, then: Flushed) -> None:
+        """All of it is written, and durable under its temporary name; `then` as above."""
+        self._is_flushing = True
 
         def flushed(failure: DiskFailed | None) -> None:
             if self._is_abandoned:
                 self._remove()
                 return
-            self._file.close()
-            if failure is None:
-                try:
-                    self._owner.finished(self.id, self._file.path)
-                except DiskFailed as problem:
-                    failure = problem
+            self._is_flushing = False
             then(failure)
 
         self._file.flush(flushed)
 
+    def open(self) -> File:
+        """To read what was written."""
+        return self._disk.open(self._file.path)
+
+    def take_its_name(self) -> None:
+        """From here on it is there. DiskFailed."""
+        self._file.close()
+        self._owner.finished(self.id, self._file.path)
+
     def abandon(self) -> None:
         self._is_abandoned = True
-        if not self._is_finishing:
+        if not self._is_flushing:
             self._remove()
 
     def _remove(self) -> None:

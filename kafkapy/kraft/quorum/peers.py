@@ -33,8 +33,12 @@ class Peers:
         self._backoff_until.pop(peer, None)
 
     def failed(self, peer: int | None, now: Instant) -> None:
+        self.rest(peer, now, self._backoff_ms)
+
+    def rest(self, peer: int | None, now: Instant, by_ms: int) -> None:
+        """There is no need to ask it again so soon."""
         self._asked_until.pop(peer, None)
-        self._backoff_until[peer] = later(now, self._backoff_ms)
+        self._backoff_until[peer] = later(now, by_ms)
 
     def is_asked(self, peer: int | None, now: Instant) -> bool:
         return now < self._asked_until.get(peer, Instant(0))

@@ -33,7 +33,13 @@ from kafkapy.kraft.quorum.messages import (
 )
 from kafkapy.kraft.quorum.prospective import Prospective
 from kafkapy.kraft.quorum.resigned import Resigned
-from kafkapy.kraft.quorum.state import LogView, QuorumSettings, QuorumState, Role
+from kafkapy.kraft.quorum.state import (
+    Installing,
+    LogView,
+    QuorumSettings,
+    QuorumState,
+    Role,
+)
 from kafkapy.kraft.quorum.state_file import ElectionState
 from kafkapy.kraft.quorum.unattached import Unattached
 from kafkapy.kraft.quorum.voter_word import voter_word
@@ -84,6 +90,13 @@ class Quorum:
     @property
     def is_leader(self) -> bool:
         return isinstance(self._state.role, Leader)
+
+    @property
+    def is_copying(self) -> bool:
+        """A snapshot of the leader, or installing it."""
+        role = self._state.role
+        is_named = isinstance(role, Follower) and role.snapshot is not None
+        return is_named or self._state.installing is not None
 
     @property
     def high_watermark(self) -> int | None:
@@ -183,6 +196,17 @@ class Quorum:
                 self._state.advance_high_watermark(min(role.leader_high_watermark, end_offset))
         self.tick(now)
 
+    def install_ended(self, now: Instant, *, is_installed: bool) -> None:
+        """The snapshot that was copied is in force, or was dropped: what there is now is what the
+        leader is asked from."""
+        self._state.installing = None
+        leader_id = self._state.leader_id
+        if is_installed:
+            self._state.peers.answered(leader_id)
+        else:
+            self._state.peers.failed(leader_id, now)
+        self.tick(now)
+
     def judge_as_leader(self, cluster_id: str | None, epoch: int | None = None) -> ErrorCode:
         """What whoever asks the leader for something else than records is told."""
         return requests.judge_as_leader(self._state, cluster_id, epoch)
@@ -209,7 +233,7 @@ class Quorum:
             case Unattached():
                 if self._state.voters.ids != [self._state.local.id] and self._is_durable:
                     self._send(None, self._fetch_request(), now)
-            case Prospective() | Candidate():
+            case Prospective() | Candidate() if self._is_durable:
                 for voter_id in role.votes.asked:
                     self._send(voter_id, self._vote_request(voter_id), now)
             case Leader():
@@ -267,9 +291,12 @@ class Quorum:
         leader.begin_deadline = Instant(now + leader.begin_interval_ms)
 
     def _fetch(self, follower: Follower, now: Instant) -> None:
+        to: int | None = follower.leader_id
+        if self._state.installing is not None:
+            self._keep_in_touch(follower, self._state.installing, now)
+            return
         if follower.is_appending or not self._is_durable:
             return
-        to: int | None = follower.leader_id
         if follower.snapshot is not None:
             request = FetchSnapshotRequest(
                 self._state.cluster_id,
@@ -286,9 +313,23 @@ class Quorum:
             # The leader does not answer: others may know a newer one.
             self._send(None, self._fetch_request(), now)
 
+    def _keep_in_touch(self, follower: Follower, installing: Installing, now: Instant) -> None:
+        """Installing a large snapshot takes longer than a fetch may: the last byte of it is asked
+        for now and then. So each of the two knows that the other is there."""
+        request = FetchSnapshotRequest(
+            self._state.cluster_id,
+            self._state.local,
+            follower.epoch,
+            installing.snapshot,
+            max(installing.size - 1, 0),
+            1,
+        )
+        self._send(follower.leader_id, request, now)
+
     @property
     def _is_durable(self) -> bool:
-        """What a fetch says we have is counted as durable: so it has to be."""
+        """What a fetch says we have is counted as durable: so it has to be. So has what votes are
+        given for: a candidate that has lost it keeps them, should it be back in its epoch."""
         return self._state.log.flushed_offset >= self._state.log.end_offset
 
     def _send(self, to: int | None, request: Request, now: Instant) -> None:

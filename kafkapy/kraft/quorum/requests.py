@@ -122,6 +122,9 @@ def fetch_snapshot(
     error the driver adds the data from `request.position` on."""
     _check_cluster(state, request.cluster_id)
     error = _judge_reader(state, request.epoch)
+    if isinstance(state.role, Leader) and error is NONE:
+        # Also of one that is gone: who installs it asks for it to show that he is there.
+        state.role.heard_from(request.replica, now)
     if error is NONE and (size is None or request.snapshot == BOOTSTRAP_SNAPSHOT):
         error = ErrorCode.SNAPSHOT_NOT_FOUND
     elif error is NONE and not 0 <= request.position < (size or 0):
@@ -131,9 +134,7 @@ def fetch_snapshot(
     )
     if error is not NONE:
         return answer
-    assert isinstance(state.role, Leader), state.role
     assert size is not None
-    state.role.heard_from(request.replica, now)
     return answer._replace(snapshot=request.snapshot, size=size, position=request.position)
 
 

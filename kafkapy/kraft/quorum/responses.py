@@ -5,6 +5,8 @@ nothing. What depends on the question (a vote, a fetch) counts only while this r
 still what it was when it asked. formats/quorum 4 and 5.
 """
 
+from typing import Final
+
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.core.time import Instant
 from kafkapy.kraft.quorum.candidate import Candidate
@@ -30,7 +32,10 @@ from kafkapy.kraft.quorum.messages import (
 )
 from kafkapy.kraft.quorum.prospective import Prospective
 from kafkapy.kraft.quorum.resigned import Resigned
-from kafkapy.kraft.quorum.state import QuorumState
+from kafkapy.kraft.quorum.state import Installing, QuorumState
+
+# So often a replica that installs a snapshot asks for a bit of it while it would wait for a fetch.
+TOUCHES_IN_TIME: Final = 4
 
 _LOOK_AGAIN = (
     ErrorCode.NONE,
@@ -149,6 +154,8 @@ def _fetched(
     end = (state.log.end_offset, state.log.last_epoch)
     if role.is_appending or role.snapshot or (request.offset, request.last_fetched_epoch) != end:
         return  # late: it answers what we asked before we got on
+    if state.installing is not None:
+        return  # a snapshot that is not in the log yet is what there will be to go on from
     role.heard_from_leader(state.fetch_deadline(now))
     if answer.diverging is not None:
         state.effects.append(Truncate(_truncation_point(state, answer.diverging)))
@@ -192,12 +199,18 @@ def _snapshot_fetched(
     now: Instant,
 ) -> None:
     role = state.role
+    if isinstance(role, Follower) and state.installing is not None:
+        # It is there, whether its snapshot still is or not. (`Quorum._keep_in_touch`)
+        role.heard_from_leader(state.fetch_deadline(now))
+        state.peers.rest(sender, now, state.settings.fetch_timeout_ms // TOUCHES_IN_TIME)
+        return
     if not isinstance(role, Follower) or role.snapshot != request.snapshot:
         return
     if request.position != role.snapshot_position:
         return  # late, as above
     if answer.error is not ErrorCode.NONE:
         # The leader has deleted it meanwhile, perhaps: fetch, it will name another.
+        role.heard_from_leader(state.fetch_deadline(now))
         role.snapshot = None
         state.peers.failed(sender, now)
         return
@@ -207,6 +220,6 @@ def _snapshot_fetched(
     state.effects.append(SnapshotPiece(request.snapshot, answer.position, answer.size, answer.data))
     role.snapshot_position += len(answer.data)
     if role.snapshot_position >= answer.size:
-        # The driver installs it; until then there is nothing to fetch from.
         role.snapshot = None
-        role.is_appending = True
+        state.installing = Installing(request.snapshot, answer.size)
+        state.peers.rest(sender, now, state.settings.fetch_timeout_ms // TOUCHES_IN_TIME)

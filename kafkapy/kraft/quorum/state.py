@@ -13,7 +13,7 @@ Epochs only grow, and within one a leader and a vote, once known, do not change.
 not be forgotten leaves as `Persist` before anything that builds on it. formats/quorum 2.
 """
 
-from typing import Final, Protocol, assert_never
+from typing import Final, NamedTuple, Protocol, assert_never
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
@@ -95,6 +95,13 @@ class QuorumSettings:
         return 2 * self.fetch_timeout_ms
 
 
+class Installing(NamedTuple):
+    """A snapshot that is copied, of so many bytes, and not yet in force."""
+
+    snapshot: SnapshotId
+    size: int
+
+
 class QuorumState:
     """`local` is this replica; `endpoints` is where it can be reached as a leader."""
 
@@ -120,6 +127,8 @@ class QuorumState:
         )
         self.role: Role = Unattached(epoch=0, deadline=NEVER)
         self.high_watermark: int | None = None
+        # Whatever the role is: until the driver has done it, the log is what it was and stays so.
+        self.installing: Installing | None = None
         self.is_shutting_down = False
         self.effects: list[Effect] = []
         self._rng = rng
@@ -290,6 +299,7 @@ class QuorumState:
             begin_interval_ms=self.settings.fetch_timeout_ms // 2,
         )
         leader.set_voters(self.voters, now)
+        self.installing = None  # what this log has not is committed nowhere
         self._enter(leader)
         self.effects.append(BecomeLeader(leader.epoch, leader.granting))
 

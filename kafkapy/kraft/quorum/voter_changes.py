@@ -22,6 +22,7 @@ from kafkapy.kraft.quorum.leader import Leader
 from kafkapy.kraft.quorum.messages import (
     AddVoterRequest,
     EpochResponse,
+    QuorumStopped,
     RemoveVoterRequest,
     UpdateVoterRequest,
     VoterChangeRequest,
@@ -75,6 +76,7 @@ class VoterChanges:
         append: Callable[[Sequence[ControlRecord]], int],
         carry_out: Callable[[], None],
         probe: Probe | None,
+        is_on: Callable[[], bool],
     ) -> None:
         self._quorum = quorum
         self._own = own
@@ -84,11 +86,15 @@ class VoterChanges:
         self._append = append
         self._carry_out = carry_out
         self._probe = probe
+        self._is_on = is_on
         self._change: _Change | None = None
         # With kraft.version 0: the voters as they told of themselves to this leader.
         self._told: dict[int, Voter] = {}
 
     def ask(self, request: VoterChangeRequest, then: Answered) -> None:
+        """QuorumStopped, as whatever else is asked of a replica that has ended."""
+        if not self._is_on():
+            raise QuorumStopped
         match request:
             case AddVoterRequest():
                 self._add(request, then)

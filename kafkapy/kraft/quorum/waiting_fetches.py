@@ -7,7 +7,7 @@ now: a turn's appends are one answer.
 
 from collections.abc import Callable
 
-from kafkapy.core.errors import DiskFailed, Refused
+from kafkapy.core.errors import Refused
 from kafkapy.core.seams import Clock, Timer
 from kafkapy.core.time import later
 from kafkapy.kraft.quorum.messages import FetchRequest, FetchResponse, QuorumStopped
@@ -69,7 +69,7 @@ class WaitingFetches:
         request = waiting.request
         try:
             answer = self._judge(request)
-        except (Refused, QuorumStopped, DiskFailed) as refused:
+        except (Refused, QuorumStopped) as refused:
             self._answer(waiting, refused)
             return True
         if may_wait and not _is_news(request, answer):

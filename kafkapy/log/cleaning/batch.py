@@ -28,13 +28,15 @@ from kafkapy.protocol.batch import (
     payload,
 )
 from kafkapy.protocol.compression import compress_in_steps
-from kafkapy.protocol.records import Key, read_varint, walk_keys, write_varint
+from kafkapy.protocol.records import Key, in_64_bits, read_varint, walk_keys, write_varint
 
 NO_TIMESTAMP: Final = -1
 # A record takes 3 to 6 us, as long as copying some 100 bytes through everything here.
 RECORD_COST: Final = 128
 _RECORDS_AT_ONCE: Final = 128
 _MAX_VARINT_BYTES: Final = 10
+# delete.retention.ms may say "for ever"; what it is added to has 64 bits.
+_LAST_HORIZON: Final = 2**63 - 1
 
 MapWork = Generator[int, None, bool]
 BatchWork = Generator[int, None, Bytes | None]
@@ -105,7 +107,9 @@ def filter_batch(
     )
     if len(kept) == header.record_count and not sets_horizon:
         return batch
-    new_horizon = now + delete_retention_ms if sets_horizon else header.delete_horizon_ms
+    new_horizon = header.delete_horizon_ms
+    if sets_horizon:
+        new_horizon = min(now + delete_retention_ms, _LAST_HORIZON)
     return (yield from _rewritten(header, unpacked, kept, new_horizon))
 
 
@@ -141,14 +145,17 @@ def _rewritten(
     for index, record in enumerate(kept):
         _, attributes_at = read_varint(unpacked, record.start)
         delta, rest = read_varint(unpacked, attributes_at + 1, _MAX_VARINT_BYTES)
-        timestamp = header.max_timestamp if is_append_time else header.base_timestamp + delta
+        if is_append_time:
+            timestamp = header.max_timestamp
+        else:
+            timestamp = in_64_bits(header.base_timestamp + delta)
         if base_timestamp is None:
             base_timestamp = timestamp
         max_timestamp = max(max_timestamp, timestamp)
         if timestamp - base_timestamp == delta:
             parts.append(unpacked[record.start : record.end])
         else:
-            raw_delta = write_varint(timestamp - base_timestamp)
+            raw_delta = write_varint(in_64_bits(timestamp - base_timestamp))
             length = 1 + len(raw_delta) + record.end - rest
             attributes_byte = unpacked[attributes_at : attributes_at + 1]
             parts += (

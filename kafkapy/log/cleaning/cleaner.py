@@ -13,6 +13,7 @@ There is one cleaner per log directory, so a disk that fails stops only its own.
 
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from struct import error as StructError
 from typing import Final
 
 from kafkapy.core.data import dataclass
@@ -31,6 +32,9 @@ from kafkapy.log.names import CLEANER_CHECKPOINT
 BYTES_A_US: Final = 64
 # log.cleaner.io.max.bytes.per.second is kept from one such amount to the next.
 _PACED_BYTES: Final = 64 * 1024
+# What bytes that are not what they claim to be have made of code that reads them, should it
+# not have said Corrupt: a log is full of what clients wrote, and one of them is not the node.
+_UNREADABLE: Final = (Corrupt, StructError, ArithmeticError, LookupError, ValueError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +61,9 @@ class Cleaned:
 
 
 class Cleaner:
-    """`logs` are the directory's partitions; `finished` hears of each round, `failed` of
-    the disk's failure, after which the cleaner does nothing any more."""
+    """`logs` are the directory's partitions; `finished` hears of each round, `gave_up` of each
+    log that cannot be cleaned, `failed` of the disk's failure, after which the cleaner does
+    nothing any more."""
 
     def __init__(
         self,
@@ -69,16 +74,18 @@ class Cleaner:
         *,
         settings: CleanerSettings,
         finished: Callable[[Cleaned], None],
+        gave_up: Callable[[TopicPartition, Exception], None],
         failed: Callable[[DiskFailed], None],
     ) -> None:
         self.settings = settings
         # Logs with bytes that cannot be read: left alone until the next start.
-        self.uncleanable: dict[TopicPartition, Corrupt] = {}
+        self.uncleanable: dict[TopicPartition, Exception] = {}
         self._disk = disk
         self._clock = clock
         self._path = f"{directory}/{CLEANER_CHECKPOINT}"
         self._logs = logs
         self._finished = finished
+        self._gave_up = gave_up
         self._failed = failed
         self._checkpoint: dict[TopicPartition, int] | None = None
         self._paused: set[TopicPartition] = set()
@@ -176,8 +183,8 @@ class Cleaner:
                 checkpoint = self._offsets().get(topic_partition, log.log_start_offset)
                 try:
                     candidates.append(assess(log, checkpoint, now))
-                except Corrupt as error:
-                    self.uncleanable[topic_partition] = error
+                except _UNREADABLE as error:
+                    self._give_up(topic_partition, error)
         return candidates
 
     def _run(self, work: CleaningRound, candidate: Candidate, offsets: OffsetMap) -> Steps:
@@ -188,16 +195,20 @@ class Cleaner:
             has_finished = True
         except Aborted:
             pass
-        except Corrupt as error:
+        except _UNREADABLE as error:
             if self._round is work:
-                self.uncleanable[work.log.topic_partition] = error
+                self._give_up(work.log.topic_partition, error)
         except DiskFailed as error:
             self._fail(error)
         # On to the next log, unless that would be the same one with the same result.
         if self._round is work:
             self._round = self._job = None
-            if has_finished and work.has_advanced:
+            if work.log.topic_partition in self.uncleanable or (has_finished and work.has_advanced):
                 self.tick()
+
+    def _give_up(self, topic_partition: TopicPartition, error: Exception) -> None:
+        self.uncleanable[topic_partition] = error
+        self._gave_up(topic_partition, error)
 
     def _paced(self, work: CleaningRound) -> Steps:
         unpaid = unpaced = 0

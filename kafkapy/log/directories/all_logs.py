@@ -129,6 +129,10 @@ class AllLogs:
     def _put_strays_aside(self, is_stray: IsStray) -> None:
         seen: dict[TopicPartition, PartitionLog] = {}
         for directory in self._online():
+            # A copy first of all: without its original it would take the name of a new topic.
+            for future in list(directory.futures.values()):
+                if is_stray(future.topic_partition, future.topic_id):
+                    self._put_aside(directory, future, DirectoryKind.STRAY)
             for log in list(directory.logs.values()):
                 twin = seen.get(log.topic_partition)
                 if is_stray(log.topic_partition, log.topic_id):
@@ -222,11 +226,13 @@ class AllLogs:
         *,
         path: str | None = None,
         assigned: UUID | None = None,
+        may_be_old: bool = False,
     ) -> PartitionLog:
         """Refused(INCONSISTENT_TOPIC_ID) if a log of that name holds another topic's data;
         Refused(KAFKA_STORAGE_ERROR) if it is not here but in an offline directory, or may be
-        (`assigned`: the metadata says where), or there is no directory left: a replica that
-        begins anew here, with nothing, must not stand for one whose disk may come back."""
+        (`assigned`: the metadata says where; `may_be_old`: it does not, but there may be
+        records that count), or there is no directory left: a replica that begins anew here,
+        with nothing, must not stand for one whose disk may come back."""
         log = self.get(topic_partition)
         if log is not None:
             if log.topic_id not in (None, topic_id):
@@ -239,7 +245,7 @@ class AllLogs:
             return log
         path = path or self._preferred.pop(topic_partition, None) or self._online_path(assigned)
         if self._is_lost(topic_partition, topic_id) or (
-            self.has_offline and path is None and assigned is not None
+            self.has_offline and path is None and (assigned is not None or may_be_old)
         ):
             raise Refused(
                 ErrorCode.KAFKA_STORAGE_ERROR,

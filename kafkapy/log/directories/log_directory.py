@@ -84,6 +84,7 @@ class LogDirectory:
             lambda: list(self.logs.values()),
             settings=cleaner_settings,
             finished=self._cleaned,
+            gave_up=self._not_cleaned,
             failed=self._report_failure,
         )
         self.was_clean, self.previous_broker_epoch = self._read_marker()
@@ -251,6 +252,14 @@ class LogDirectory:
             bytes_read=cleaned.bytes_read,
             bytes_written=cleaned.bytes_written,
             duration_ms=cleaned.duration_ms,
+        )
+
+    def _not_cleaned(self, topic_partition: TopicPartition, error: Exception) -> None:
+        self._journal.error(
+            "log cannot be cleaned",
+            partition=topic_partition,
+            path=f"{self.path}/{partition_directory(topic_partition)}",
+            reason=f"{type(error).__name__}: {error}",
         )
 
     # -- the end

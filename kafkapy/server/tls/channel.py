@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import cast
 
 from kafkapy.core.network import ChannelOwner, Down
-from kafkapy.server.network import SocketChannel
-from kafkapy.server.reactor import Reactor
+from kafkapy.server.sockets.network import SocketChannel
+from kafkapy.server.sockets.reactor import Reactor
 from kafkapy.server.tls.outgoing import TlsOutgoing
 from kafkapy.server.tls.session import TlsSession
 

@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import cast
 
 from kafkapy.broker.requests.request import Peer
-from kafkapy.server.connection import Connection, Dispatch, Encode
-from kafkapy.server.reactor import READ, Reactor
+from kafkapy.server.sockets.connection import Connection, Dispatch, Encode
+from kafkapy.server.sockets.reactor import READ, Reactor
 from kafkapy.server.tls.outgoing import TlsOutgoing
 from kafkapy.server.tls.session import TlsSession
 

@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.tls import Store, TlsSettings, principal_mapping, tls_settings
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.security.tls import Store, TlsSettings, principal_mapping, tls_settings
+from kafkapy.broker.config.table.values import ConfigError
+from kafkapy.broker.requests.request import ANONYMOUS
 from kafkapy.broker.security.certificate_names import subject_of
 from kafkapy.broker.security.principal_mapping import NoRule
 from kafkapy.core.errors import Corrupt
@@ -28,7 +29,6 @@ _CLIENT_AUTH: Final = {
     "required": ssl.CERT_REQUIRED,
 }
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-_NOBODY: Final = "User:ANONYMOUS"
 _Seen = tuple[TlsSettings, FileState | None, FileState | None]
 
 
@@ -62,7 +62,7 @@ class ListenerTls:
     def principal(self, certificate: bytes | None) -> str:
         """Whose certificate it is; OSError if the rules let nobody in by it."""
         if certificate is None:
-            return _NOBODY
+            return ANONYMOUS
         try:
             mapping = principal_mapping(self._config, self.listener)
             return f"User:{mapping.name_of(subject_of(certificate))}"

@@ -11,8 +11,8 @@ import re
 import ssl
 from typing import Final, NamedTuple
 
-from kafkapy.broker.config.tls import TlsSettings
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.security.tls import TlsSettings
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.security.certificate_names import alternative_names_of, subject_of
 from kafkapy.core.errors import Corrupt
 from kafkapy.server.tls.stores import read_store

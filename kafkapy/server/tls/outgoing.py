@@ -11,8 +11,8 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from kafkapy.server.files import RealFileSlice
-from kafkapy.server.outgoing import Outgoing
+from kafkapy.server.disk.files import RealFileSlice
+from kafkapy.server.sockets.outgoing import Outgoing
 from kafkapy.server.tls.session import TlsSession
 
 _STRETCH_BYTES: Final = 128 * 1024

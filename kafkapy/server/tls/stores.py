@@ -7,16 +7,20 @@
 What a file is, its first bytes say, not `ssl.keystore.type` alone.
 """
 
+import os
+import stat
 from base64 import encodebytes
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafkapy.broker.config.tls import PEM, Store
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.security.tls import PEM, Store
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.server.tls import jks
 
 _DER_SEQUENCE: Final = b"\x30"
 _PEM_MARK: Final = b"-----BEGIN"
+# Authorities of a whole system are a quarter of that; it is read while everybody waits.
+MOST_BYTES: Final = 1024 * 1024
 
 
 class Pem(NamedTuple):
@@ -40,7 +44,7 @@ def file_state(store: Store) -> FileState | None:
         return None
     try:
         found = Path(store.location).stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
 
@@ -49,10 +53,7 @@ def read_store(store: Store) -> Pem:
     """ConfigError, without any secret, for what cannot be read."""
     if store.location is None:
         return Pem(store.pem_key or "", store.pem_certificates or "", store.key_password)
-    try:
-        data = Path(store.location).read_bytes()
-    except OSError as failed:
-        raise _bad(store, f"it cannot be read: {failed.strerror}.") from None
+    data = _read(store, store.location)
     if data.startswith(jks.MAGIC):
         return _jks(store, data)
     if _PEM_MARK in data or (store.type == PEM and data[:1] != _DER_SEQUENCE):
@@ -61,6 +62,28 @@ def read_store(store: Store) -> Pem:
     if data[:1] != _DER_SEQUENCE:
         raise _bad(store, "it is neither PEM nor PKCS12 nor JKS.")
     return _pkcs12(store, data)
+
+
+def _read(store: Store, path: str) -> bytes:
+    """What a pipe or a device has to say would be waited for, or never end."""
+    try:
+        # To open some devices is to do something: they are looked at first.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise _bad(store, "it is not a file.")
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        with os.fdopen(fd, "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise _bad(store, "it is not a file.")
+            data = bytearray()
+            while len(data) <= MOST_BYTES and (chunk := file.read(MOST_BYTES + 1 - len(data))):
+                data += chunk
+    except OSError as failed:
+        raise _bad(store, f"it cannot be read: {failed.strerror}.") from None
+    except ValueError:
+        raise _bad(store, "it cannot be read: no file has that name.") from None
+    if len(data) > MOST_BYTES:
+        raise _bad(store, f"it is larger than {MOST_BYTES} bytes.")
+    return bytes(data)
 
 
 def _pkcs12(store: Store, data: bytes) -> Pem:

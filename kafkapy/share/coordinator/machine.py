@@ -1,6 +1,8 @@
 """The share coordinator of one shard: the state of share partitions, and who may write it.
 
-    initialize   by the group coordinator; a newer state epoch fences who knew the older one
+    initialize   by the group coordinator; a newer state epoch fences who knew the older one.
+                 One that says no offset takes nobody back who has begun: it may be asked late,
+                 or again because an alteration of offsets failed on its way
     read         by the partition's leader, under its epoch; a newer one fences the older leader
     write        by that leader; updates, and after so many of them a snapshot
     delete, summary   by the group coordinator
@@ -140,7 +142,8 @@ class ShareMachine:
         key, standing = event.key, self._known(event.key)
         if standing.leader_epoch > event.leader_epoch:
             raise Refused(ErrorCode.FENCED_LEADER_EPOCH)
-        if standing.state_epoch > event.state_epoch:
+        # Ahead is who knows the state of a group that was deleted since, and made anew.
+        if standing.state_epoch != event.state_epoch:
             raise Refused(ErrorCode.FENCED_STATE_EPOCH)
         update = states.update_record(
             key,
@@ -174,6 +177,8 @@ class ShareMachine:
                 raise Refused(ErrorCode.FENCED_STATE_EPOCH)
             if (standing.state_epoch, standing.start_offset) == event[1:]:
                 return Step(reply=Done())  # asked again
+            if event.start_offset == NOTHING_READ != standing.start_offset:
+                return self._go_on(key, standing, event.state_epoch, wall)
         begun = ShareState(
             snapshot_epoch=0 if standing is None else standing.snapshot_epoch + 1,
             state_epoch=event.state_epoch,
@@ -185,6 +190,18 @@ class ShareMachine:
             batches=(),
         )
         return Step(records=(states.snapshot_record(key, begun),), reply=Done())
+
+    def _go_on(self, key: ShareKey, standing: ShareState, epoch: int, wall: Instant) -> ShareStep:
+        """Where it is, under the newer epoch."""
+        if standing.state_epoch == epoch:
+            return Step(reply=Done())
+        renewed = replace(
+            standing,
+            snapshot_epoch=standing.snapshot_epoch + 1,
+            state_epoch=epoch,
+            write_timestamp=wall,
+        )
+        return Step(records=(states.snapshot_record(key, renewed),), reply=Done())
 
     def _summary(self, event: ReadSummary) -> ShareStep:
         self._check_exists(event.key)

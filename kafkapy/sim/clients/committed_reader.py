@@ -15,6 +15,7 @@ from kafkapy.protocol.batch import batches, records
 from kafkapy.protocol.control_records import ControlRecordType, control_type
 from kafkapy.sim.checkers import History, Outcome, Poll, Read
 from kafkapy.sim.clients.actors import LOST, Ask, Sleep
+from kafkapy.sim.promises.partitions import BrokenPromise
 
 FETCH_VERSION: Final = 12
 READ_COMMITTED: Final = 1
@@ -42,15 +43,16 @@ class CommittedReader:
                 break
             assert row is None or row.error_code != ErrorCode.OFFSET_OUT_OF_RANGE, (row, position)
             yield Sleep(20)
-        reads, next_position = visible(row, position)
+        reads, next_position = visible(partition, row, position)
         self.positions[partition] = next_position
         poll = Poll(partition, position, next_position, reads)
         self.history.complete(operation, Outcome.OK, poll)
         return [str(read.value) for read in reads]
 
 
-def visible(row: Any, position: int) -> tuple[tuple[Read, ...], int]:
-    """What a consumer sees of one partition's answer, and where it goes on."""
+def visible(partition: TopicPartition, row: Any, position: int) -> tuple[tuple[Read, ...], int]:
+    """What a consumer sees of one partition's answer, and where it goes on. Nothing that these
+    clients read is compacted: whatever comes begins where the last batch ended."""
     aborted = sorted(
         ((one.first_offset, one.producer_id) for one in row.aborted_transactions or ()),
         reverse=True,
@@ -62,6 +64,11 @@ def visible(row: Any, position: int) -> tuple[tuple[Read, ...], int]:
         while aborted and aborted[-1][0] <= header.last_offset:
             dropping.add(aborted.pop()[1])
         found = list(records(data[at : at + header.size]))
+        if header.base_offset > position or len(found) != header.next_offset - header.base_offset:
+            raise BrokenPromise(
+                f"a gap of {partition} behind {position}: {len(found)} records are "
+                f"{header.base_offset} to {header.last_offset}"
+            )
         if header.is_control:
             if found and control_type(found[0].key) is ControlRecordType.ABORT:
                 dropping.discard(header.producer_id)

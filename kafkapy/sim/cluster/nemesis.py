@@ -22,6 +22,9 @@ from kafkapy.sim.world.rng import SimRng
 # How long a machine is off, and how long most other troubles last.
 _DOWN_MS: Final = (50, 12_000)
 LASTS_MS: Final = (100, 12_000)
+# What is to happen at the nth of something has happened by then, or does not any more: who waits
+# for his death is hit by nothing else.
+SOON_MS: Final = 10_000
 
 Trouble = Callable[["Nemesis"], None]
 

@@ -13,11 +13,13 @@ from kafkapy.sim.cluster.world import COMBINED
 from kafkapy.sim.world.rng import SimRng
 
 SECONDS: Final = 60
+LEAST_NODES: Final = 3
 _TROUBLE_PERCENT: Final = 45
 _CLIENTS_PERCENT: Final = 70
 _ONE_REPLICA_PERCENT: Final = 15
 _FLUSHES_PERCENT: Final = 50
 _DYNAMIC_VOTERS_PERCENT: Final = 50
+_SLICED_PERCENT: Final = 50
 
 _SETTINGS: Final = {
     "min.insync.replicas": "2",
@@ -61,6 +63,8 @@ class Plan:
     flushes: bool = True
     # The metadata log says who votes, not the configuration (KIP-853).
     has_dynamic_voters: bool = False
+    # Long work is done in the smallest slices, and each takes its time (cluster/slices.py).
+    is_sliced: bool = False
     more_settings: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -88,7 +92,8 @@ class Plan:
         return (
             f"{' '.join(kinds[role] for role in self.roles)}; {self.seconds} s; "
             f"{self.replication_factor} replicas{', flushed' if self.flushes else ''}"
-            f"{', dynamic voters' if self.has_dynamic_voters else ''}; "
+            f"{', dynamic voters' if self.has_dynamic_voters else ''}"
+            f"{', sliced' if self.is_sliced else ''}; "
             f"troubles: {' '.join(self.troubles) or 'none'}; "
             f"clients: {' '.join(self.clients) or 'none'}"
         )
@@ -116,15 +121,16 @@ def draw_plan(
         # With one replica there is nobody else who has it.
         copies == 1 or rng.fork("flushes").chance(_FLUSHES_PERCENT),
         rng.fork("voters").chance(_DYNAMIC_VOTERS_PERCENT),
+        rng.fork("sliced").chance(_SLICED_PERCENT),
     )
 
 
 def draw_roles(rng: SimRng, nodes: int) -> tuple[str, ...]:
     """Three controllers or more, if there are as many nodes."""
-    apart = ("controller",) * 3 + ("broker",) * (nodes - 3)
+    apart = ("controller",) * LEAST_NODES + ("broker",) * (nodes - LEAST_NODES)
     layouts: list[tuple[str, ...]] = [(COMBINED,) * nodes]
-    if nodes > 3:
-        layouts.append((COMBINED,) * 3 + ("broker",) * (nodes - 3))
+    if nodes > LEAST_NODES:
+        layouts.append((COMBINED,) * LEAST_NODES + ("broker",) * (nodes - LEAST_NODES))
     if nodes > 4:
         layouts.append(apart)
     return rng.choice(layouts)

@@ -1,4 +1,4 @@
-"""A node's end of a connection from elsewhere: what server/connection.py is on sockets.
+"""A node's end of a connection from elsewhere: what server/sockets/connection.py is on sockets.
 
 Requests are served in the order in which they arrive, answers leave in that order too,
 however late one of them is. The buffer of a request is spoiled once its handler has

@@ -104,6 +104,14 @@ class ClusterWorld:
             return MetadataImage()
         return controller.node.image
 
+    def led_by(self, topic: str, node_id: int) -> set[int]:
+        """Partitions, by whichever node's metadata is the newest."""
+        images = [host.node.image for host in self.hosts.values() if host.node is not None]
+        newest = max(images, key=lambda one: one.offset, default=MetadataImage())
+        found = newest.topics_by_name.get(topic)
+        states = {} if found is None else found.partitions
+        return {index for index, state in states.items() if state.leader == node_id}
+
     @property
     def is_in_sync(self) -> bool:
         """By the active controller: every partition has a leader and all its replicas."""

@@ -9,6 +9,7 @@ that says "bug" ends the run. A run is a function of its plan (cluster/plan.py).
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -21,6 +22,7 @@ from kafkapy.sim.cluster.dynamic_world import DynamicWorld
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.nemesis import Nemesis
 from kafkapy.sim.cluster.plan import SECONDS, Plan, draw_plan
+from kafkapy.sim.cluster.slices import small_slices
 from kafkapy.sim.cluster.troubles.every import TROUBLES
 from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.promises.cluster import (
@@ -117,6 +119,10 @@ class ClusterRun:
             host.on_start.append(partial(self._watch, host))
 
     def go(self) -> None:
+        with small_slices(self.world) if self.plan.is_sliced else nullcontext():
+            self._go()
+
+    def _go(self) -> None:
         world = self.world
         world.start()
         self._until(self._all_serve, SERVES_WITHIN_MS, "not all nodes serve")
@@ -196,7 +202,7 @@ class ClusterRun:
 
     def _watch(self, host: Host, node: Node) -> None:
         def applied(image: MetadataImage, delta: Delta) -> None:
-            self.quorum.applied(host.node_id, image)
+            self.quorum.applied(host.node_id, image, delta)
 
         def told() -> None:
             leader_id = node.quorum.leader_id

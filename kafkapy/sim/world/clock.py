@@ -53,6 +53,9 @@ class SimClock:
     def wall(self) -> Instant:
         return Instant(self._now + self._wall_ahead_ms)
 
+    def ticks(self) -> float:
+        return self.now() / 1000
+
     def call_at(self, when: Instant, then: Callback) -> SimTimer:
         timer = SimTimer(then)
         self._order += 1

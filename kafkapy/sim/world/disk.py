@@ -6,10 +6,10 @@ Every file and every directory has a volatile and a durable image (`disk_image.p
   old image, or the new one cut at any byte, or the new one with a hole of zeros.
 - Names: entries added, renamed and removed are kept in order per directory; a crash keeps
   some first few of those not flushed. Flushing a file flushes its directory and that
-  one's parent, as `server/disk.py` does.
+  one's parent, as `server/disk/real_disk.py` does.
 
 - Within a turn (core/turn.py) small appends are kept and written together, as
-  `server/files.py` does; what is kept is the process's, and dies with it.
+  `server/disk/files.py` does; what is kept is the process's, and dies with it.
 
 Faults are asked for in advance: `fail(...)` the nth write or flush, `capacity` of the
 volume, or `on_write`, which is called before every change and flush, and when an append is

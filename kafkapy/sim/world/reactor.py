@@ -1,4 +1,4 @@
-"""What is ready is served in turns (core/turn.py), as `server/reactor.py` serves sockets.
+"""What is ready is served in turns (core/turn.py), as `server/sockets/reactor.py` serves sockets.
 
     arrives, arrives, ... (a few ms) --> begin --> served --> one write --> answers leave --> end
 

@@ -6,9 +6,9 @@ Requests come in on threads of their own; a broker that restarts is nobody's to 
 import threading
 from collections.abc import Callable
 
+from kafkapy.testing.asking.coordinators import LostCoordinator
 from kafkapy.testing.broker import Broker
-from kafkapy.testing.coordinators import LostCoordinator
-from kafkapy.testing.faults import Fault
+from kafkapy.testing.gate.faults import Fault
 
 
 class Kit:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafkapy.testing.faults import Fault, known_api
+from kafkapy.testing.gate.faults import Fault, known_api
 from kafkapy.testing.http import shapes
 from kafkapy.testing.http.kit import Kit
 from kafkapy.testing.http.shapes import BadRequest, Json

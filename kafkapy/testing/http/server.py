@@ -19,12 +19,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kafkapy.core.addresses import shown
 from kafkapy.core.errors import Refused
-from kafkapy.testing.faults import FaultNeverFired
+from kafkapy.testing.gate.faults import FaultNeverFired
 from kafkapy.testing.http.kit import Kit
 from kafkapy.testing.http.openapi import document, page, path_fields
 from kafkapy.testing.http.routes import ROUTES, Field, Route
 from kafkapy.testing.http.shapes import BadRequest
-from kafkapy.testing.thread import BrokerDied
+from kafkapy.testing.node.thread import BrokerDied
 
 # A record may be as large as Kafka's default batch, in base64, with some room.
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024

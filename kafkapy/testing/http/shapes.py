@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafkapy.core.ids import TopicPartition
-from kafkapy.testing.faults import Fault
-from kafkapy.testing.groups import Group, Member
-from kafkapy.testing.reading import Record
-from kafkapy.testing.requests import Request
+from kafkapy.testing.asking.groups import Group, Member
+from kafkapy.testing.asking.reading import Record
+from kafkapy.testing.gate.faults import Fault
+from kafkapy.testing.gate.requests import Request
 
 Json = dict[str, Any]
 

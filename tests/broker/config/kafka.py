@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.refusals import refusal_of
+from kafkapy.broker.config.table.refusals import refusal_of
 
 _PATH = Path(__file__).parents[2] / "fixtures" / "config" / "kafka-4.3.1.json"
 KAFKA: dict[str, Any] = json.loads(_PATH.read_text(encoding="utf-8"))

@@ -3,7 +3,7 @@
 import pytest
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 from tests.broker.config.kafka import kafkas_config, minimal
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from kafkapy.broker.config.combinations import RULES
-from kafkapy.broker.config.table import BrokerKeys
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.broker_keys import BrokerKeys
+from kafkapy.broker.config.table.values import ConfigError
 from tests.broker.config.kafka import minimal
 
 

@@ -10,7 +10,7 @@ from kafkapy.broker.config.listeners import (
     parse_addresses,
     parse_voters,
 )
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 from tests.broker.config.kafka import minimal
 
 

@@ -1,4 +1,4 @@
-"""DescribeConfigs in bytes; what the entries say is tested in config/test_describe.py."""
+"""DescribeConfigs in bytes; what the entries say is tested in config/altering/test_describe.py."""
 
 from typing import Any
 

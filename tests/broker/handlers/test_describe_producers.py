@@ -1,5 +1,6 @@
 """DescribeProducers: any replica answers, as `kafka-transactions find-hanging` asks each broker."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
@@ -9,10 +10,11 @@ import pytest
 from kafkapy.broker.handlers import describe_producers
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.requests.request import Call, Peer
-from kafkapy.core.errors import ErrorCode
+from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.time import Instant
 from kafkapy.kraft.image.topics import PartitionState
+from kafkapy.log import history
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
 from kafkapy.protocol.messages import decode_request, encode_request
@@ -39,7 +41,9 @@ def lead(partition: Partition, replicas: tuple[int, ...], leader: int, epoch: in
     partition.follow_metadata(PartitionState(replicas, replicas, leader, epoch, epoch, dirs))
 
 
-def ask(partition: Partition) -> tuple[ErrorCode, list[int]]:
+def ask(
+    partition: Partition, failed: Callable[[DiskFailed], None] | None = None
+) -> tuple[ErrorCode, list[int]]:
     body = {"topics": [{"name": "t", "partition_indexes": [0]}]}
     request = decode_request(KEY, 0, encode_request(KEY, 0, body))
     call = Call(KEY, 0, 1, None, request, Peer("PLAINTEXT", "here"), Instant(0))
@@ -47,6 +51,7 @@ def ask(partition: Partition) -> tuple[ErrorCode, list[int]]:
         partitions=SimpleNamespace(hosted=lambda *_: partition),
         image=SimpleNamespace(topics_by_name={"t": None}),
         authorizer=None,
+        directory_failed=failed,
     )
     answer = cast(Any, describe_producers.handle(cast(Any, node), call))
     told = answer["topics"][0]["partitions"][0]
@@ -65,3 +70,21 @@ def test_a_follower_tells_them_too(partition: Partition) -> None:
 def test_who_is_no_replica_does_not(partition: Partition) -> None:
     lead(partition, (ELSEWHERE,), ELSEWHERE, 2)
     assert ask(partition) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, [])
+
+
+@pytest.mark.interpreted
+def test_a_disk_that_cannot_be_read_is_told_and_leaves_no_half_of_them(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of producers it does not know, a log would take again what it has."""
+    partition.log._history._producers = None
+    told: list[DiskFailed] = []
+
+    def fails(*_: object) -> None:
+        raise DiskFailed("/data/t-0/0.log", "I/O error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(history, "load_producers", fails)
+        assert ask(partition, told.append) == (ErrorCode.KAFKA_STORAGE_ERROR, [])
+    assert len(told) == 1
+    assert ask(partition) == (ErrorCode.NONE, [7])

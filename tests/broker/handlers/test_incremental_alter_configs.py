@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kafkapy.broker.handlers import incremental_alter_configs
+from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.core.errors import ErrorCode
 from tests.broker.config.kafka import KAFKA, is_refused_here
 from tests.broker.handlers.admin_node import AdminNode
@@ -95,3 +96,15 @@ def test_without_a_controller_every_resource_says_so() -> None:
     for name in ("t", "bad/name"):
         result = _alter(node, 2, name, [("flush.ms", SET, "1")])
         assert result.error_code == ErrorCode.NOT_CONTROLLER
+
+
+def test_files_are_not_looked_at_for_somebody_who_may_not_alter_the_broker() -> None:
+    def look(after: object, altered: object) -> None:
+        raise AssertionError("it is looked at files for somebody who may not")
+
+    node = AdminNode()
+    node.authorizer = Authorizer((), allows_without_acl=False, journal=node.journal)
+    node.config.check_files = look
+    change = [("listener.name.plaintext.ssl.keystore.location", SET, "/dev/null")]
+    code = _alter(node, 4, "1", change).error_code
+    assert code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED

@@ -105,7 +105,7 @@ def test_an_empty_id_is_invalid_even_before_there_are_coordinators(version: int)
     node.coordinator.shards.partition_count = None
     for transactional_id, error in (
         ("", ErrorCode.INVALID_REQUEST),
-        ("tx", ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        ("tx", ErrorCode.NOT_COORDINATOR),
     ):
         answer = node.request(
             init_producer_id,

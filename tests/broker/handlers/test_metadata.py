@@ -1,15 +1,19 @@
 """Metadata about some topics: each once, unknown ones too with what may be done to them."""
 
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from kafkapy.broker.handlers import metadata as handler
+from kafkapy.broker.requests.request import Peer
+from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.messages import encode_response
 from kafkapy.testing import Broker
+from tests.broker.handlers.admin_node import AdminNode
 from tests.broker.handlers.whole_node import request, topic_id
 
 UNKNOWN = UUID(int=1 << 70)
@@ -94,3 +98,15 @@ def test_ids_are_refused_topic_by_topic_where_they_cannot_be_asked(
         ("x", None, ErrorCode.INVALID_REQUEST),
     ]
     assert (answer.brokers, answer.cluster_id, answer.controller_id) == ((), None, -1)
+
+
+def test_of_a_name_that_no_topic_can_have_no_refusal_is_told() -> None:
+    """It would fill the disk with whatever a client makes up; legal names are told once."""
+    node = AdminNode()
+    node.authorizer = Authorizer((), allows_without_acl=False, journal=node.journal)
+    for name in ("n" * 32_000, "no/topic", "..", "orders", "orders"):
+        call: Any = SimpleNamespace(peer=Peer("PLAINTEXT", "10.1.2.3"), version=12)
+        whole: Any = node
+        row = handler._by_name(whole, call, name)
+        assert row["error_code"] == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert [facts["resource"] for _, facts in node.journal.told] == ["TOPIC:orders"]

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, Message, Producer
 from kafkapy.hooks import Place, ProduceHook, Record
 from kafkapy.server.hooks import InstalledHooks
 from kafkapy.testing import Cluster
-from kafkapy.testing.shell import TestShell
+from kafkapy.testing.node.shell import TestShell
 
 
 class Upper(ProduceHook):

@@ -10,7 +10,7 @@ from kafkapy.hooks.guarded import Guarded
 from kafkapy.protocol.batch import build_batch, records
 from kafkapy.protocol.records import NewRecord
 from kafkapy.sim.world.clock import SimClock
-from kafkapy.testing.shell import Heard
+from kafkapy.testing.node.shell import Heard
 
 PLACE = Place("orders", 0)
 Out = list[bytes | None] | Refused

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer
 
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.hooks import (
     Append,
     AppendHook,
@@ -17,7 +17,7 @@ from kafkapy.hooks import (
     Place,
 )
 from kafkapy.testing import Broker, SecuredBroker
-from kafkapy.testing.settings import configured
+from kafkapy.testing.node.settings import configured
 
 
 class OnlyOwnTopics(AuthorizeHook):

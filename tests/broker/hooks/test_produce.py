@@ -1,5 +1,6 @@
 """What is produced to a topic with a hook, by real clients and by hand."""
 
+import asyncio
 import time
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +19,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.hooks import Place, ProduceHook, Record, Refuse
 from kafkapy.protocol.batch import BatchHeader, batches
 from kafkapy.testing import Broker
-from kafkapy.testing.reading import read_bytes
+from kafkapy.testing.asking.reading import read_bytes
 
 
 class Upper(ProduceHook):
@@ -54,6 +55,105 @@ class Exits(ProduceHook):
         raise SystemExit(3)
 
 
+class Recurses(ProduceHook):
+    def produced(self, record: Record, place: Place) -> Record:
+        return self.produced(record, place)
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise KeyError("no words")
+
+
+class LastWords(Exception):
+    """To ask it is to end."""
+
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+    __repr__ = __str__
+
+    @property
+    def __traceback__(self) -> None:  # type: ignore[override]
+        raise KeyboardInterrupt
+
+
+class Slippery(str):
+    def __getitem__(self, at: object) -> str:
+        raise SystemExit(3)
+
+    def encode(self, *arguments: object, **more: object) -> bytes:
+        raise SystemExit(3)
+
+
+class SlipperyWords(Exception):
+    def __str__(self) -> str:
+        return Slippery("slips")
+
+
+class Nameless(type):
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        raise SystemExit(3)
+
+
+class NamelessError(Exception, metaclass=Nameless):
+    pass
+
+
+class NamelessThing(metaclass=Nameless):
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        raise SystemExit(3)
+
+
+class OnceTrue(tuple[object, ...]):
+    """Headers that are some when they are looked at, and the end when they are written."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[object]:
+        self.looks += 1
+        if self.looks > 1:
+            raise SystemExit(3)
+        return super().__iter__()
+
+
+class Gives(ProduceHook):
+    def __init__(self, given: object) -> None:
+        self._given = given
+
+    def produced(self, record: Record, place: Place) -> Record:
+        return self._given  # type: ignore[return-value]
+
+
+class Undefined(ProduceHook):
+    @property
+    def produced(self) -> object:  # type: ignore[override]
+        raise SystemExit(3)
+
+
+class Raising(ProduceHook):
+    """What it is made with; asyncio's CancelledError is no Exception."""
+
+    def __init__(self, raised: BaseException) -> None:
+        self._raised = raised
+
+    def produced(self, record: Record, place: Place) -> Record:
+        raise self._raised
+
+
+class AnyRecord(Record):
+    @property
+    def value(self) -> bytes:
+        raise KeyError("secret of a customer")
+
+
+class OwnRecord(ProduceHook):
+    def produced(self, record: Record, place: Place) -> Record:
+        return AnyRecord(*record)
+
+
 class Slow(ProduceHook):
     """Takes 30 ms by the clock, whatever the machine does."""
 
@@ -72,7 +172,23 @@ HOOKS: Mapping[str, object] = {
     "text": Text,
     "exits": Exits,
     "slow": Slow,
+    "recurses": Recurses,
+    "cancelled": Raising(asyncio.CancelledError()),
+    "unspeakable": Raising(Unspeakable()),
+    "own-record": OwnRecord,
+    "long-refusal": Raising(Refuse("x" * 100_000)),
+    "broken-refusal": Raising(Refuse("half of \ud83d")),
     "number": 42,
+    "interrupts": Raising(KeyboardInterrupt()),
+    "leaves": Raising(GeneratorExit()),
+    "stops": Raising(StopIteration()),
+    "last-words": Raising(LastWords()),
+    "slippery": Raising(SlipperyWords()),
+    "nameless": Raising(NamelessError("no name")),
+    "nameless-thing": Gives(NamelessThing()),
+    "undefined": Undefined(),
+    "slippery-refusal": Raising(Refuse(Slippery("slips"))),
+    "once-true": Gives(Record(0, 0, b"k", b"v", OnceTrue([("a", b"b")]))),  # type: ignore[arg-type]
 }
 
 
@@ -157,6 +273,23 @@ def test_a_refused_record_is_named_and_its_batch_is_not_written(kafka: Broker) -
     assert kafka.records(name) == []
 
 
+@pytest.mark.parametrize(
+    ("hook", "told"),
+    [("long-refusal", "x" * 500), ("broken-refusal", "half of ?"), ("slippery-refusal", "slips")],
+)
+def test_a_refusal_is_told_in_words_that_can_be_sent(kafka: Broker, hook: str, told: str) -> None:
+    name = topic(kafka, hook)
+    with pytest.raises(Refused) as refused:
+        kafka.produce(name, "value")
+    assert refused.value.code is ErrorCode.INVALID_RECORD
+    assert told in str(refused.value)
+    assert len(str(refused.value)) < 1_000
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "retries": 0})
+    (error,) = send(producer, name, [b"value"])
+    assert error is not None
+    assert error.code() == KafkaError.INVALID_RECORD
+
+
 @pytest.mark.parametrize("is_idempotent", [False, True])
 def test_a_producer_goes_on_after_a_refusal(kafka: Broker, is_idempotent: bool) -> None:
     """Its sequences too: what is refused was never there."""
@@ -182,6 +315,18 @@ def test_a_producer_goes_on_after_a_refusal(kafka: Broker, is_idempotent: bool) 
         ("text", "a key or value that is not bytes"),
         ("nobody", "cannot be loaded"),
         ("number", "cannot be loaded"),
+        ("recurses", "RecursionError"),
+        ("cancelled", "CancelledError"),
+        ("unspeakable", "Unspeakable"),
+        ("own-record", "AnyRecord instead of a Record"),
+        ("interrupts", "KeyboardInterrupt"),
+        ("leaves", "GeneratorExit"),
+        ("stops", "StopIteration"),
+        ("last-words", "LastWords"),
+        ("slippery", "SlipperyWords"),
+        ("nameless", "NamelessError"),
+        ("nameless-thing", "NamelessThing instead of a Record"),
+        ("undefined", "cannot be loaded"),
     ],
 )
 def test_a_broken_hook_is_an_error_of_its_topic_alone(kafka: Broker, hook: str, told: str) -> None:
@@ -199,6 +344,12 @@ def test_a_broken_hook_is_an_error_of_its_topic_alone(kafka: Broker, hook: str, 
     # Once, however often it happens.
     (line,) = events(kafka, "hook failed") + events(kafka, "hook cannot be loaded")
     assert (line["hook"], line["topic"]) == (hook, name)
+
+
+def test_headers_are_written_as_they_were_looked_at(kafka: Broker) -> None:
+    name = topic(kafka, "once-true")
+    kafka.produce(name, "value")
+    assert kafka.records(name)[0].headers == (("a", b"b"),)
 
 
 def test_a_hook_that_takes_too_long_again_and_again_is_switched_off(kafka: Broker) -> None:
@@ -231,6 +382,15 @@ def test_a_hook_that_is_taken_away_is_asked_no_more(kafka: Broker) -> None:
     alter(kafka, name, "kafkapy.hook.produce", "")
     wait_until_written(kafka, name)
     partition = kafka._call(lambda broker: broker.partitions.get(name, 0))
+    assert partition is not None
+    assert partition.hook is None
+    assert partition.is_written_at_once
+
+
+def test_a_topic_beside_one_with_a_hook_is_written_as_if_there_were_none(kafka: Broker) -> None:
+    kafka.create_topic("others")
+    kafka.produce(topic(kafka, "upper"), "value")
+    partition = kafka._call(lambda broker: broker.partitions.get("others", 0))
     assert partition is not None
     assert partition.hook is None
     assert partition.is_written_at_once

@@ -10,7 +10,7 @@ from kafkapy.broker.node.lifecycle import BrokerState, Lifecycle
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.controller.brokers.registration import BrokerRegistered, RegisterBroker
-from kafkapy.testing.shell import Heard
+from kafkapy.testing.node.shell import Heard
 from tests.coordinator.fakes import FakeClock
 
 INTERVAL_MS = 2000

@@ -20,7 +20,7 @@ from kafkapy.sim.world.clock import SimClock
 from kafkapy.sim.world.disk import SimDisk
 from kafkapy.sim.world.rng import SimRng
 from kafkapy.sim.world.world import World
-from kafkapy.testing.shell import Heard
+from kafkapy.testing.node.shell import Heard
 
 CONTROLLER_ALONE = {
     "process.roles": "controller",
@@ -129,8 +129,8 @@ class NobodyListens:
 
 
 def test_a_broker_alone_waits_for_a_controller_and_is_stopped_while_it_does() -> None:
-    """Settings say no so far, as no controller can be reached (broker/config/refusals.py); the node
-    is put together in the same way."""
+    """Settings say no so far, as no controller can be reached (broker/config/table/refusals.py);
+    the node is put together in the same way."""
     properties = {
         "process.roles": "broker",
         "node.id": "2",

@@ -60,6 +60,9 @@ class FakeReplication:
     def propose(self, partition: Partition, isr: tuple[int, ...], then: ChangeAnswered) -> None:
         self.proposed.append((isr, then))
 
+    def left(self, partition: Partition, replicas: list[int]) -> None:
+        pass
+
     def led_anew(self, partition: Partition) -> None:
         self.led.append(partition)
 

@@ -199,12 +199,28 @@ def test_time_is_charged_and_never_more_than_its_window(world: World) -> None:
     client.set_quota(ANYBODY, request_percentage=1)
     quotas = client.node.quotas
     assert quotas is not None
+    time = quotas.account(client.peer, "app").time
+    assert time is not None
     now = client.node.clock.now()
-    assert quotas.charge("request_percentage", client.peer, "app", 9, now) == 0
-    assert quotas.charge("request_percentage", client.peer, "app", 9, now) == 1000
+    assert time.charge(9, now) == 0
+    assert time.charge(9, now) == 1000
     assert ms(client.ask(K.METADATA, 12, topics=[])) == 1000
     assert ms(client.ask(K.LIST_GROUPS, 4, states_filter=[])) == 1000
     assert client.ears.is_muted
+
+
+def test_who_asks_for_the_ends_of_epochs_is_charged_whoever_it_says_it_is(world: World) -> None:
+    """As by Apache Kafka; of fetches, those of replicas are not."""
+    client = Client(world)
+    client.set_quota(ANYBODY, request_percentage=1)
+    quotas = client.node.quotas
+    assert quotas is not None
+    time = quotas.account(client.peer, "app").time
+    assert time is not None
+    time.charge(18, client.node.clock.now())
+    for replica_id in (-1, 2):
+        asked = client.ask(K.OFFSET_FOR_LEADER_EPOCH, 4, replica_id=replica_id, topics=[])
+        assert ms(asked) == 1000
 
 
 def test_mutations_that_do_not_fit_are_refused_by_newer_versions(world: World) -> None:
@@ -251,3 +267,19 @@ def test_a_quota_that_is_removed_is_no_more(world: World) -> None:
     client.ask(K.ALTER_CLIENT_QUOTAS, 1, entries=entries, validate_only=False)
     assert client.node.quotas is None
     assert ms(client.produce(50_000)) == 0
+
+
+def test_accounts_are_bounded_by_what_their_names_take(world: World) -> None:
+    """A client may choose another id of 32 KB for each request, before it has logged in."""
+    client = Client(world)
+    client.set_quota(ANYBODY, producer_byte_rate=100_000, request_percentage=50)
+    quotas = client.node.quotas
+    assert quotas is not None
+    first = quotas.account(client.peer, "first")
+    for number in range(600):
+        quotas.account(Peer("PLAINTEXT", "127.0.0.1"), f"{number:032000}")
+        kept = sum(len(one.client_id) for one in quotas._accounts.values())
+        assert kept <= 8 * 1024 * 1024
+    assert max(len(repr(key)) for key in quotas._rates) < 200
+    assert first.is_void
+    assert quotas.account(client.peer, "first").produced is not None

@@ -39,12 +39,13 @@ def test_one_address_holds_so_many_and_others_their_own() -> None:
 
 
 def test_some_addresses_are_exceptions() -> None:
-    overrides = "10.0.0.2:3, ::1:1"
+    overrides = "10.0.0.2:3, ::1:1, [::ffff:10.0.0.4]:2"
     guarded = Guarded(max_connections_per_ip="0", max_connections_per_ip_overrides=overrides)
     assert guarded.came() is not None
     assert [guarded.came(THERE) for _ in range(3)] == [None] * 3
     assert guarded.came(THERE) is not None
     assert guarded.came("::1") is None
+    assert [guarded.came("10.0.0.4") for _ in range(2)] == [None] * 2, "one of IPv4, mapped"
     with pytest.raises(ValueError, match="localhost"):
         overrides_of("localhost:5")
 

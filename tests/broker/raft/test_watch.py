@@ -12,7 +12,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.metadata_quorum import MetadataQuorum
 from kafkapy.kraft.quorum.voters import ReplicaKey, Voter, VoterSet
 from kafkapy.kraft.quorum_facts import MetadataQuorumSettings
-from kafkapy.testing.shell import Heard
+from kafkapy.testing.node.shell import Heard
 from tests.coordinator.fakes import FakeClock
 
 REFUSED = CallFailed(Why.REFUSED, "nobody listens")

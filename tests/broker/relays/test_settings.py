@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafkapy.broker.config.keys.relays import span_ms
+from kafkapy.broker.config.table.keys.relays import span_ms
 from kafkapy.broker.config.topic_config import check_topic, topic_value
 from kafkapy.broker.relays.permission import require_for_relay
 from kafkapy.broker.relays.settings import rule_of
@@ -54,6 +54,9 @@ def test_a_span_that_is_none(text: str) -> None:
         {TO: "in", WHERE: "key = 'a'", OTHERWISE: "rest", RETRY: "5s"},
         {TO: "out", "cleanup.policy": "compact"},
         {TO: "out", "cleanup.policy": "compact,delete"},
+        {TO: "out", "kafkapy.retention.follows.share.groups": "true"},
+        {TO: "out", WHERE: f"key = '{'a' * 900}'"},
+        {TO: "in", RETRY: ",".join(["1000s"] * 200), DEAD: "dead"},
     ],
 )
 def test_what_makes_no_sense_is_refused_when_it_is_set(settings: dict[str, str]) -> None:

@@ -131,3 +131,37 @@ def test_what_is_known_of_a_replica_stays_when_the_metadata_changes() -> None:
     assert set(kit.followers.progress) == {2, 4}
     assert kit.followers.progress[2].log_end_offset == 10
     assert kit.committed() == 10
+
+
+def test_who_left_those_in_sync_joins_again_once_it_was_heard() -> None:
+    """It has all there is, as far as this leader knows: so it did when its broker died."""
+    kit = Kit()
+    for replica in (2, 3):
+        kit.fetched(replica, 10)
+    assert kit.followers.settled((1, 2, 3), (1, 2)) == [3]
+    assert not kit.followers.joining(3, 10, 0)
+    kit.end = 12
+    kit.fetched(2, 12)
+    assert kit.committed() == 12, "it is not waited for either"
+    kit.fetched(3, 12)
+    assert kit.followers.joining(3, 12, 0)
+
+
+def test_who_fetches_on_and_has_nothing_to_say_lives() -> None:
+    kit = Kit()
+    kit.fetched(3, 10)
+    kit.followers.settled((1, 2, 3), (1, 2))
+    kit.followers.lives(3, 4)
+    assert not kit.followers.joining(3, 10, 0), "that was another life of it"
+    kit.followers.lives(3, 5)
+    assert kit.followers.joining(3, 10, 0)
+
+
+def test_who_was_refused_is_heard_before_it_is_proposed_again() -> None:
+    kit = Kit(isr=(1, 2))
+    kit.fetched(3, 10)
+    kit.followers.propose((1, 2, 3))
+    assert kit.followers.refused() == [3]
+    assert not kit.followers.joining(3, 10, 0)
+    kit.fetched(3, 10)
+    assert kit.followers.joining(3, 10, 0)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kafkapy.broker.config.jaas import OAUTH_MODULE, PLAIN_MODULE
-from kafkapy.broker.config.security import UNSECURED_HANDLER, ListenerSecurity
+from kafkapy.broker.config.security.jaas import OAUTH_MODULE, PLAIN_MODULE
+from kafkapy.broker.config.security.listener_security import UNSECURED_HANDLER, ListenerSecurity
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.request import Later, Peer
 from kafkapy.broker.security.mechanisms import ServerMechanisms

@@ -59,10 +59,16 @@ class Rules:
         return id_
 
     def deny(
-        self, operation: str, name: str, principal: str = ALICE, *, is_prefix: bool = False
+        self,
+        operation: str,
+        name: str,
+        principal: str = ALICE,
+        host: str = "*",
+        *,
+        is_prefix: bool = False,
     ) -> UUID:
         return self.allow(
-            operation, name, principal, is_prefix=is_prefix, permission=Permission.DENY
+            operation, name, principal, host, is_prefix=is_prefix, permission=Permission.DENY
         )
 
     def remove(self, id_: UUID) -> None:

@@ -149,6 +149,59 @@ def test_a_refusal_is_told_once_with_its_rule_and_a_question_never() -> None:
     }
 
 
+def test_a_long_name_is_decided_and_told_once_but_not_kept() -> None:
+    """By its beginning alone it would be another's: these differ at the end."""
+    rules = Rules()
+    long = "x" * 32_000
+    rules.allow("READ", long)
+    rules.allow("WRITE", "x", is_prefix=True)
+    for _ in range(2):
+        assert rules.may("READ", long)
+        assert rules.may("WRITE", long)
+        assert not rules.may("READ", long + "y")
+    peer = Peer("L", "10.1.2.3", "User:alice")
+    for name, may in ((long, True), (long + "y", False), ("x" * 249, False), ("x" * 250, False)):
+        asked = Operation.READ, ResourceType.TOPIC, name
+        assert rules.authorizer.would_allow(peer, *asked) is may
+    kept = [*rules.authorizer._decided, *rules.authorizer._wondered]
+    assert max(len(name) for *_, name in kept) <= 249
+    (told,) = rules.journal.told
+    assert told[1]["resource"] == f"TOPIC:{'x' * 249}... (32001 characters)"
+
+
+@pytest.mark.parametrize(
+    ("said", "host"),
+    [
+        ("10.1.2.3", "::ffff:10.1.2.3"),
+        ("::ffff:10.1.2.3", "10.1.2.3"),
+        ("::FFFF:0a01:0203", "10.1.2.3"),
+        ("10.1.0.0/16", "::ffff:10.1.2.3"),
+        ("::ffff:10.1.0.0/112", "10.1.2.3"),
+        ("0:0:0:0:0:0:0:1", "::1"),
+        ("::1", "0:0:0:0:0:0:0:1"),
+        ("FD00:0::0001", "fd00::1"),
+        ("fd00::/8", "fd00:0:0:0:0:0:0:1"),
+    ],
+)
+def test_an_address_is_the_same_however_it_is_spelled(said: str, host: str) -> None:
+    rules = Rules()
+    rules.set_metadata_version(32)
+    rules.allow("READ", "orders")
+    rules.deny("READ", "orders", host=said)
+    rules.deny("DESCRIBE", "*", host="somewhere.example.org")
+    assert not rules.may("READ", "orders", host=host)
+    assert rules.may("READ", "orders", host="10.2.2.3")
+    assert rules.may("READ", "orders", host="fe80::1%eth0")
+
+
+def test_a_network_of_ipv6_has_no_ipv4_address_in_it() -> None:
+    rules = Rules()
+    rules.set_metadata_version(32)
+    rules.allow("READ", "orders", host="::/0")
+    assert rules.may("READ", "orders", host="fd00::1")
+    assert not rules.may("READ", "orders", host="10.1.2.3")
+
+
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_DECISIONS", 10)
     rules = Rules()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kafkapy.broker.security.certificate_names import subject_of
 from kafkapy.core.errors import Corrupt
-from kafkapy.testing.certificates import Authority
+from kafkapy.testing.security.certificates import Authority
 
 DN = "CN=kafka1,OU=SME,O=mycp,L=Fulton,ST=MD,C=US"
 

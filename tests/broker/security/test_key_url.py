@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kafkapy.broker.config.tls import PEM, Store
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.security.tls import PEM, Store
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.security.fetching import Fetched, FetchRequest, no_fetch
 from kafkapy.broker.security.key_url import MOST_BYTES, KeyUrl, RefreshSettings
 from kafkapy.broker.security.oauthbearer import BadToken

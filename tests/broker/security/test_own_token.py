@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.jaas import OAUTH_MODULE
-from kafkapy.broker.config.own_token import PROVIDED, RefreshTimes, TokenSource
-from kafkapy.broker.config.security import check_secured
-from kafkapy.broker.config.tls import PEM, Store
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.security.jaas import OAUTH_MODULE
+from kafkapy.broker.config.security.listener_security import check_secured
+from kafkapy.broker.config.security.own_token import PROVIDED, RefreshTimes, TokenSource
+from kafkapy.broker.config.security.tls import PEM, Store
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.security.fetching import Fetched, FetchRequest
 from kafkapy.broker.security.mechanism import LoginFailed
 from kafkapy.broker.security.oauthbearer import BadToken

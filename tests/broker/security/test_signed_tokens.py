@@ -15,11 +15,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkapy.broker.config.jaas import OAUTH_MODULE
-from kafkapy.broker.config.security import SIGNED_HANDLER, TokenSettings
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.security.jaas import OAUTH_MODULE
+from kafkapy.broker.config.security.listener_security import SIGNED_HANDLER, TokenSettings
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.security.oauthbearer import BadToken
 from kafkapy.broker.security.signed_tokens import BadKeys, SignedJudge, read_keys
+from kafkapy.broker.security.unsecured_tokens import UnsecuredJudge
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.time import Instant
 from tests.broker.security.gate import Client, secured_world
@@ -54,6 +55,11 @@ KEYS = read_keys(jwks())
 
 def signed(claims: Mapping[str, Any], algorithm: str = "RS256", key_id: str | None = "r") -> str:
     header = {"alg": algorithm} | ({} if key_id is None else {"kid": key_id})
+    return signed_as(header, claims, algorithm)
+
+
+def signed_as(header: object, claims: object, algorithm: str = "RS256") -> str:
+    """Properly, whatever it says."""
     data = ".".join(encoded(json.dumps(one).encode()) for one in (header, claims))
     if algorithm.startswith("ES"):
         der = EC.sign(data.encode(), ec.ECDSA(hashes.SHA256()))
@@ -129,6 +135,74 @@ def test_of_hostile_tokens_none_is_good(data: st.DataObject) -> None:
         assert judge()(changed).user == "alice"
 
 
+# Of JSON anything may come, in place of anything: Python's own reads and writes NaN and Infinity.
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(min_value=-(10**400), max_value=10**400)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["RS256", "r", "kafka", "alice", "\ud800", NOW, NOW + 60]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+HEADER = {"alg": "RS256", "kid": "r", "typ": "JWT"}
+
+
+@given(
+    st.sampled_from(["header", "claims"]),
+    st.sampled_from(["alg", "kid", "crit", "iss", "aud", "sub", "scope", "exp", "iat", "nbf"]),
+    VALUES,
+)
+def test_whatever_a_token_says_of_itself_it_is_good_or_bad_and_no_bug(
+    where: str, name: str, value: object
+) -> None:
+    header, claims = dict[str, object](HEADER), dict[str, object](CLAIMS)
+    (header if where == "header" else claims)[name] = value
+    with suppress(BadToken):
+        assert judge()(signed_as(header, claims)).user.encode()
+    with suppress(BadToken):
+        loose = UnsecuredJudge({}, lambda: Instant(NOW * 1000))
+        unsecured = encoded(json.dumps({**header, "alg": "none"}).encode())
+        assert loose(f"{unsecured}.{encoded(json.dumps(claims).encode())}.").user.encode()
+
+
+@given(VALUES, VALUES)
+def test_a_part_of_a_token_that_is_no_object_is_bad(header: object, claims: object) -> None:
+    with pytest.raises(BadToken):
+        judge()(signed_as(header, claims))
+
+
+@pytest.mark.parametrize(
+    ("header", "claims"),
+    [
+        ({**HEADER, "alg": ["RS256"]}, CLAIMS),
+        ({**HEADER, "alg": {"RS256": 1}}, CLAIMS),
+        ({**HEADER, "kid": ["r"]}, CLAIMS),
+        (HEADER, {**CLAIMS, "exp": float("nan")}),
+        (HEADER, {**CLAIMS, "exp": float("inf")}),
+        (HEADER, {**CLAIMS, "exp": 10**400}),
+        (HEADER, {**CLAIMS, "exp": {"at": NOW}}),
+        (HEADER, {**CLAIMS, "aud": {"kafka": 1}}),
+        (HEADER, {**CLAIMS, "aud": [{"kafka": 1}, ["kafka"]]}),
+        (HEADER, {**CLAIMS, "iss": ["https://issuer"]}),
+        (HEADER, {**CLAIMS, "sub": "alice\ud800"}),
+    ],
+)
+def test_fields_of_another_kind_are_bad(header: object, claims: object) -> None:
+    with pytest.raises(BadToken):
+        judge()(signed_as(header, claims))
+
+
+def test_what_is_nested_too_deep_or_too_long_a_number_is_bad() -> None:
+    claims = encoded(json.dumps(CLAIMS).encode())
+    for text in ("[" * 200_000, '{"alg": ' + "9" * 5000 + "}", '{"a":' * 100_000):
+        with pytest.raises(BadToken):
+            judge()(f"{encoded(text.encode())}.{claims}.{encoded(b'signature')}")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -174,6 +248,21 @@ def test_a_listener_reads_the_keys_anew_when_they_are_replaced() -> None:
     world.run(1000)
     client.node.disk.write_file("/data/keys.json", jwks())
     assert log_in() == 0
+
+
+def test_a_token_whose_algorithm_is_a_list_is_a_failed_login_like_any_other() -> None:
+    """Not a bug of ours, which would be answered at once and with a traceback in the log."""
+    world = secured_world(1, **GIVEN)
+    client = Client(world)
+    client.node.disk.write_file("/data/keys.json", jwks())
+    token = signed_as({"alg": ["RS256"], "kid": "r"}, CLAIMS)
+    assert not client.shake("OAUTHBEARER").error_code
+    assert (
+        b"invalid_token" in client.token(f"n,,\x01auth=Bearer {token}\x01\x01".encode()).auth_bytes
+    )
+    before = client.node.clock.now()
+    assert client.token(b"\x01").error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert client.node.clock.now() - before >= 250
 
 
 @pytest.mark.parametrize("lacks", ["jwks.endpoint.url", "expected.audience"])

@@ -129,12 +129,15 @@ class Member:
         assert answer.error_code == ErrorCode.NONE, answer
         return self._heard(answer)
 
-    def fetch_later(self, *, max_wait: int) -> list[list[Got]]:
+    def fetch_later(self, *, max_wait: int, min_bytes: int = 1) -> list[list[Got]]:
         """Asked; what comes is put into the list."""
         answers: list[list[Got]] = []
         node, body = self._question(500, 0, max_wait, 1 << 20)
         self.client.send(
-            node, ApiKey.SHARE_FETCH, body, lambda answer: answers.append(self._heard(answer))
+            node,
+            ApiKey.SHARE_FETCH,
+            {**body, "min_bytes": min_bytes},
+            lambda answer: answers.append(self._heard(answer)),
         )
         return answers
 

@@ -1,8 +1,15 @@
 """Dead letters of share groups (KIP-1191): what becomes of records that nobody can use."""
 
+from types import SimpleNamespace
+
+from crc32c import crc32c
+
+from kafkapy.broker.share import dead_letters
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batch import CRC_START, HEADER_SIZE, build_batch
+from kafkapy.protocol.compression import Codec
+from kafkapy.protocol.records import NewRecord, Record
 from tests.broker.share.member import (
     ACCEPT,
     BROKER_RESOURCE,
@@ -15,6 +22,7 @@ from tests.broker.share.member import (
     finalize,
     log_of,
 )
+from tests.log.support import Home
 from tests.sim.cluster.kit import Kit
 
 DLQ = "dlq.g"
@@ -186,3 +194,17 @@ def test_what_is_too_large_with_its_value_goes_without() -> None:
     member.acknowledge(0, 4, REJECT)
     letters = wait_for_letters(made, 5)
     assert [one.value for one in letters] == [*(b"value-%d" % n for n in range(4)), None]
+
+
+def test_what_nobody_can_unpack_has_a_letter_without_it() -> None:
+    """A producer gave it a right CRC; the one before it goes along."""
+    log = Home().open()
+    log.append_as_leader(memoryview(build_batch([NewRecord(None, b"good", 7)])), leader_epoch=0)
+    garbage = bytearray(build_batch([NewRecord(None, b"x" * 60, 7)], codec=Codec.GZIP))
+    garbage[HEADER_SIZE + 10 :] = b"\xff" * (len(garbage) - HEADER_SIZE - 10)
+    crc = crc32c(memoryview(garbage)[CRC_START:])
+    garbage[CRC_START - 4 : CRC_START] = crc.to_bytes(4, "big")
+    log.append_as_leader(memoryview(bytes(garbage)), leader_epoch=0)
+    log.advance_high_watermark(2)
+    found, last = dead_letters._read(SimpleNamespace(log=log), 0, 1)  # type: ignore[arg-type]
+    assert ([one.value for one in found.values()], last) == ([b"good"], 1)

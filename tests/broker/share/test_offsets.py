@@ -6,6 +6,7 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.sim.cluster.clients.direct import Client
 from tests.broker.share.member import ACCEPT, Member, configure_group
 from tests.sim.cluster.kit import Kit
 
@@ -84,6 +85,47 @@ def test_offsets_move_once_nobody_reads(kit: Kit) -> None:
     assert described(kit, "moves", "moves").start_offset == 2
     late = Member(kit, "moves-b", "moves", ("moves",)).join()
     assert [(got.offset, got.delivery_count) for got in late.fetch()] == [(2, 1), (3, 1)]
+
+
+def test_offsets_move_though_somebody_who_is_no_member_kept_a_session(kit: Kit) -> None:
+    """Its leader goes on with what it knows, until the next one begins to read."""
+    one = member(kit, "lingers", records=4)
+    one.fetch()
+    one.acknowledge(0, 3, ACCEPT)
+    one.epoch = -1
+    one.beat()
+    assert alter(kit, "lingers", "lingers", 2).responses[0].partitions[0].error_code == 0
+    late = Member(kit, "lingers-b", "lingers", ("lingers",))
+    late.client = Client(kit.world, late.name)
+    late.join()
+    found: list[int] = []
+    for _ in range(50):
+        found = [got.offset for got in late.try_got()]
+        if found:
+            break
+        kit.world.run(100)
+    assert found == [2, 3]
+
+
+def test_a_group_made_anew_begins_anew_though_somebody_kept_a_session(kit: Kit) -> None:
+    """Its epochs are those of the first one again."""
+    one = member(kit, "reborn", records=4)
+    one.fetch()
+    one.acknowledge(0, 3, ACCEPT)
+    one.epoch = -1
+    one.beat()
+    body = {"groups_names": ["reborn"]}
+    kit.wait(lambda: ask(kit, "reborn", ApiKey.DELETE_GROUPS, body).results[0].error_code == 0)
+    late = Member(kit, "reborn-b", "reborn", ("reborn",))
+    late.client = Client(kit.world, late.name)
+    late.join()
+    found: list[int] = []
+    for _ in range(50):
+        found = [got.offset for got in late.try_got()]
+        if found:
+            break
+        kit.world.run(100)
+    assert found == [0, 1, 2, 3]
 
 
 def test_what_is_deleted_begins_anew(kit: Kit) -> None:

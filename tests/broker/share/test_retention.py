@@ -70,6 +70,27 @@ def test_a_group_of_which_nobody_is_there_is_waited_for() -> None:
     assert starts(made) == {2}
 
 
+def test_a_group_that_was_moved_back_keeps_what_is_behind() -> None:
+    """Though the leader still knows where it was: somebody kept a session."""
+    made = kit(57)
+    one = member(made, "g")
+    one.fetch()
+    one.acknowledge(0, 5, ACCEPT)
+    one.epoch = -1
+    one.beat()
+    partition = {"partition_index": 0, "start_offset": 2}
+    topics = [{"topic_name": "t", "partitions": [partition]}]
+    find = {"key_type": 0, "coordinator_keys": ["g"]}
+    node = made.client.ask(made.leader().node_id, ApiKey.FIND_COORDINATOR, find).coordinators[0]
+    body = {"group_id": "g", "topics": topics}
+    answer = made.client.ask(node.node_id, ApiKey.ALTER_SHARE_GROUP_OFFSETS, body)
+    assert answer.responses[0].partitions[0].error_code == ErrorCode.NONE
+    configure(made, TOPIC_RESOURCE, "t", FOLLOWS)
+    made.wait(lambda: starts(made) != {0}, 2 * LOOKS_MS)
+    made.world.run(2 * LOOKS_MS)
+    assert starts(made) == {2}
+
+
 def test_topics_that_do_not_ask_for_it_keep_their_records() -> None:
     made = kit(53)
     one = member(made, "g")

@@ -147,6 +147,12 @@ def test_a_fetch_that_waits_in_vain_is_answered_when_its_time_is_up(kit: Kit) ->
     assert answers == [[]]
 
 
+def test_a_mode_of_acquiring_that_is_none_is_refused(kit: Kit) -> None:
+    one = member(kit, "modeless", records=1)
+    assert one.try_fetch(mode=7).error_code == ErrorCode.INVALID_REQUEST
+    assert offsets(one) == [0]
+
+
 def test_a_renewed_lock_begins_anew(kit: Kit) -> None:
     one = member(kit, "renewed", records=1, share_record_lock_duration_ms="15000")
     other = another(one)
@@ -223,6 +229,57 @@ def test_another_leader_goes_on_where_the_last_one_was(kit: Kit) -> None:
             break
         made.world.run(200)
     assert found == [2, 3], "the lock was with the leader; what was accepted is over"
+
+
+def test_a_group_that_begins_at_the_end_begins_there_with_the_next_leader_too(kit: Kit) -> None:
+    """What came since its first fetch was not acknowledged by anybody when the leader went."""
+    made = Kit(34)
+    configure_group(made, share_auto_offset_reset="latest")
+    made.produce_until_acknowledged(b"before")
+    one = Member(made, "a").join()
+    assert one.fetch() == []
+    made.produce_until_acknowledged(b"since")
+    assert [got.value for got in one.fetch()] == [b"since"]
+    dead = made.leader()
+    dead.kill()
+    made.wait(lambda: made.leader_or_none() not in (None, dead))
+    dead.start()
+    found: list[bytes | None] = []
+    for _ in range(100):
+        found = [got.value for got in one.fetch()]
+        if found:
+            break
+        made.world.run(200)
+    assert found == [b"since"]
+
+
+def test_a_group_that_begins_at_the_end_gets_what_came_while_nobody_was_there(kit: Kit) -> None:
+    one = member(kit, "away", records=2, share_auto_offset_reset="latest")
+    assert one.fetch() == []
+    one.session_epoch = -1
+    one.fetch()
+    one.produce(b"meanwhile")
+    one.session_epoch = 0
+    assert [got.value for got in one.fetch(max_wait=2_000)] == [b"meanwhile"]
+
+
+def test_a_session_that_is_over_takes_nothing_when_its_fetch_has_waited_long_enough(
+    kit: Kit,
+) -> None:
+    one = member(kit, "replaced")
+    one.fetch()
+    another(one).fetch()
+    answers = one.fetch_later(max_wait=3_000, min_bytes=1_000_000)
+    kit.world.run(1_000)
+    again = Member(kit, one.name, one.group, one.topics)
+    again.client = Client(kit.world, f"{one.name}-again")
+    again.epoch = one.epoch
+    again.produce(b"0")
+    later = again.fetch_later(max_wait=4_000, min_bytes=1_000_000)
+    kit.wait(lambda: bool(answers), 5_000)
+    assert answers == [[]]
+    kit.wait(lambda: bool(later), 5_000)
+    assert [(got.offset, got.delivery_count) for got in later[0]] == [(0, 1)]
 
 
 def test_settings_of_a_topic_that_is_made_anew_begin_anew(kit: Kit) -> None:

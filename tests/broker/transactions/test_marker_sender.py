@@ -52,19 +52,21 @@ class Sending:
         self.writer = FakeWriter()
         self.is_wanted = True
         self.done: list[TopicPartition] = []
+        self.may_come_ms: dict[TopicPartition, int] = {}
         self.sender = MarkerSender(
             node_id=ME,
             clock=self.clock,
             other_nodes=self.network,
             writer=self.writer,
             leader_of=self.leaders.get,
+            may_come_ms=lambda one: self.may_come_ms.get(one, 0),
         )
 
     def send(self, *partitions: TopicPartition, producer_id: int = 7) -> None:
         due = MarkersDue("tx", producer_id, 3, 0, True, frozenset(partitions), 2)
         self.sender.send(due, 5, lambda: self.is_wanted, self.done.extend)
 
-    def answer(self, at: int = 0, **errors: ErrorCode) -> None:
+    def answer(self, at: int = 0, **errors: int) -> None:
         """Answer a call the way a broker would, through the bytes of the protocol."""
         call = self.network.calls.pop(at)
         assert (call.api_key, call.version) == (WRITE_TXN_MARKERS, 2)
@@ -139,6 +141,40 @@ def test_a_partition_that_is_gone_needs_no_marker() -> None:
     one = Sending({A0: ME})
     one.send(A0, B0)
     assert sorted(one.done) == [A0, B0]
+
+
+def test_a_partition_that_may_come_yet_is_waited_for_and_keeps_nobody_waiting() -> None:
+    one = Sending({A0: ME})
+    one.may_come_ms[A1] = 1000
+    one.send(A0, A1, B0)
+    assert sorted(one.done) == [A0, B0]
+    one.clock.advance(RETRY_BACKOFF_MS)
+    one.leaders[A1] = ME
+    one.clock.advance(RETRY_BACKOFF_MS)
+    assert sorted(one.done) == [A0, A1, B0]
+    assert [partition for _, partition in one.writer.written] == [A0, A1]
+
+
+def test_a_partition_that_never_comes_is_not_waited_for_any_longer() -> None:
+    one = Sending({})
+    one.may_come_ms[A0] = 1000
+    one.send(A0)
+    one.clock.advance(999)
+    assert one.done == []
+    one.clock.advance(RETRY_BACKOFF_MS)
+    assert (one.done, one.clock.pending) == ([A0], 0)
+
+
+def test_an_error_that_a_newer_node_has_of_its_own_holds_up_nothing() -> None:
+    one = Sending({A0: OTHER, A1: OTHER})
+    one.send(A0)
+    one.send(A1)
+    one.answer(a0=999)
+    one.answer()
+    assert one.done == [A1]
+    one.clock.advance(RETRY_BACKOFF_MS)
+    one.answer()
+    assert one.done == [A1, A0]
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ class Verifying(Coordinating):
             for one in self.answers[-1]
         ]
 
-    def reply(self, error: ErrorCode) -> None:
+    def reply(self, error: int) -> None:
         """Node 2 answers its oldest call for all that it was asked."""
         call = self.network.calls.pop(0)
         assert (call.node, call.api_key, call.version) == (OTHER, 24, 5)
@@ -287,6 +287,17 @@ def test_a_coordinator_that_cannot_be_reached_or_forgets_to_answer() -> None:
     forbidden = encode_response(24, 5, {"error_code": E.CLUSTER_AUTHORIZATION_FAILED})
     one.network.calls.pop().then(decode_response(24, 5, forbidden))
     assert one.last() == [E.INVALID_TXN_STATE]
+
+
+def test_an_error_that_a_newer_coordinator_has_of_its_own_is_an_unknown_one() -> None:
+    broker = Verifying()
+    broker.coordinator_node = OTHER
+    broker.verify(Mode.VERIFY, A0)
+    broker.reply(999)
+    assert broker.last() == [E.UNKNOWN_SERVER_ERROR]
+    broker.verify(Mode.VERIFY, A0)
+    broker.reply(E.NONE)
+    assert broker.last() == ["go"]
 
 
 def test_another_coordinator_that_is_busy_is_asked_again() -> None:

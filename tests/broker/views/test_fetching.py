@@ -7,8 +7,9 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.expressions import Expression
+from kafkapy.hooks.guarded import HookFailed
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, batches, build_batch, read_header, records
+from kafkapy.protocol.batch import NewRecord, Record, batches, build_batch, read_header, records
 from tests.broker.views.reading import WAITS_MS, Views
 
 WHERE = "value like 'yes*'"
@@ -283,3 +284,47 @@ def delete(views: Views, *names: str) -> list[str]:
     body = {"topics": [{"name": one, "topic_id": None} for one in names], "timeout": 1_000}
     answer = views.world.ask(ApiKey.DELETE_TOPICS, body)
     return [row.error_message or "" for row in answer.responses]
+
+
+class FailsAt:
+    """As a hook without an answer for one record; it takes as long as hooks do."""
+
+    cost_us = 10
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+        self.calls = 0
+
+    def holds(self, record: Record, partition: int, topic: str) -> bool:
+        self.calls += 1
+        if record.offset == self.offset:
+            raise HookFailed("no answer")
+        return True
+
+
+@pytest.mark.parametrize("at", [10, 4_000])
+def test_who_waits_hears_that_nobody_can_say_what_comes_next(views: Views, at: int) -> None:
+    """Also where it takes more than a slice to find out: once, and not again and again until the
+    fetch's time is up."""
+    views.fetch("shown", 0, max_wait=0)
+    (reader,) = views.world.broker.views._readers.values()
+    reader.where = asked = FailsAt(at)
+    views.write([NewRecord(None, b"value", 1_000)] * 5_000)
+    row = views.fetch("shown", 0)
+    assert ErrorCode(row.error_code) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert asked.calls == at + 1
+    # Who asks again may have more luck.
+    asked.offset = -1
+    assert len(views.consumed("shown")) == 5_000
+
+
+def test_who_reads_elsewhere_does_not_hear_of_it(views: Views) -> None:
+    views.fetch("shown", 0, max_wait=0)
+    (reader,) = views.world.broker.views._readers.values()
+    for _ in range(2):
+        views.write([NewRecord(None, b"value", 1_000)] * 5_000)
+    reader.where = FailsAt(4_000)
+    stuck, other = waiting(views, 0), waiting(views, 5_000)
+    views.world.clock.advance(WAITS_MS)
+    assert ErrorCode(Views.rows(stuck.answer)[0].error_code) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert len(answered(other)) == 5_000

@@ -11,8 +11,8 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.cli.checks.certificates import check_certificates
 from kafkapy.cli.checks.findings import Finding
 from kafkapy.cli.main import main
-from kafkapy.testing.certificates import Authority, Certificate
-from kafkapy.testing.secured import SecuredBroker
+from kafkapy.testing.security.certificates import Authority, Certificate
+from kafkapy.testing.security.secured import SecuredBroker
 
 LONG = timedelta(days=90)
 NAMES = ("kafka-1", "127.0.0.1")

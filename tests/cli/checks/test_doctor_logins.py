@@ -12,7 +12,7 @@ from kafkapy.cli.checks.logins import check_logins
 from kafkapy.cli.checks.refusals import spoken_at
 from kafkapy.cli.main import main
 from kafkapy.testing import Broker
-from kafkapy.testing.secured import SecuredBroker
+from kafkapy.testing.security.secured import SecuredBroker
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required "
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required "

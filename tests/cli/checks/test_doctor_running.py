@@ -17,7 +17,7 @@ from kafkapy.cli.local.cluster_state import cluster_state
 from kafkapy.cli.local.local_cluster import LocalCluster
 from kafkapy.cli.main import main
 from kafkapy.testing import Broker
-from kafkapy.testing.memory_disk import MemoryDisk
+from kafkapy.testing.node.memory_disk import MemoryDisk
 
 PATIENCE_S = 30.0
 ALL_WELL = Finding("", "", "", "")

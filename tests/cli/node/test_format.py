@@ -14,7 +14,7 @@ from kafkapy.kraft.records.control import KRaftVersion, KRaftVoters
 from kafkapy.kraft.records.metadata import FeatureLevelRecord
 from kafkapy.kraft.storage.adoption import METADATA_DIRECTORY
 from kafkapy.kraft.uuids import uuid_to_text
-from kafkapy.server.disk import RealDisk
+from kafkapy.server.disk.real_disk import RealDisk
 
 FIRST, SECOND = UUID(int=7 << 100), UUID(int=8 << 100)
 INITIAL = f"1@one:9093:{uuid_to_text(FIRST)},2@[::2]:9093:{uuid_to_text(SECOND)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafkapy.broker.config.jaas import SCRAM_MODULE
+from kafkapy.broker.config.security.jaas import SCRAM_MODULE
 from kafkapy.cli.main import main
 from kafkapy.cli.security import users
 from kafkapy.testing import Broker
@@ -92,6 +92,9 @@ def test_a_token_lives_from_its_making_to_its_end(
     assert run(kafka, "users", "add", "alice") == 0
     alice = properties(tmp_path / "alice", "alice", "her secret")
     renewer = ("--renewer", "User:bob", "--max-lifetime-ms", "3600000")
+    (shown_only,) = rows(kafka, capfd, "tokens", "create", *renewer, "--dry-run", login=alice)
+    assert (shown_only["renewers"], shown_only["max_lifetime_ms"]) == (["User:bob"], 3_600_000)
+    assert rows(kafka, capfd, "tokens", "list", login=alice) == []
     (token,) = rows(kafka, capfd, "tokens", "create", *renewer, login=alice)
     assert (token["owner"], token["renewers"]) == ("User:alice", ["User:bob"])
     assert token["max_expires"] - token["issued"] == 3_600_000

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer
 
+from kafkapy.broker.groups.settings import LASTING_GROUPS
 from kafkapy.broker.hooks import sealed
 from kafkapy.broker.relays import settings, transaction
-from kafkapy.cli.main import main
-from kafkapy.cli.topics import shrink
+from kafkapy.cli.client import Client
+from kafkapy.cli.main import Failed, main
+from kafkapy.cli.topics import shrink, shrink_checks
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.relays.progress import Progress, start_at
+from kafkapy.relays.rule import Timing
 from kafkapy.testing import Broker
 
 KEYS = 40
@@ -284,9 +289,131 @@ def test_a_transaction_that_is_open_when_a_topic_is_sealed_can_be_ended(
     assert seen == ([b"written"] if is_committed else [])
 
 
+def alter(kafka: Broker, *arguments: str) -> None:
+    given = ["topics", "alter", "orders", *arguments, "--bootstrap-server", kafka.bootstrap]
+    assert main(given) == 0
+
+
+@pytest.mark.parametrize("into", ["orders.2", "orders.4"])
+def test_one_that_was_given_up_leaves_nothing_out_of_the_next(kafka: Broker, into: str) -> None:
+    """Into another topic, or into a new one of the same name."""
+    writer = Writer(kafka, "murmur2_random")
+    writer.send_round()
+    assert step(kafka, "--partitions", "4") == 0
+    kafka.wait_for("orders.4", KEYS, timeout=30)
+    alter(kafka, "--delete-config", "kafkapy.relay.to")
+    if into == "orders.4":
+        assert main(["topics", "delete", into, "--bootstrap-server", kafka.bootstrap]) == 0
+    writer.send_round()
+    again = ["topics", "shrink", "orders", "--into", into, "--bootstrap-server", kafka.bootstrap]
+    assert main([*again, "--partitions", "2"]) == 0
+    assert main([*again, "--seal"]) == 0
+    assert main([*again, "--finish"]) == 0
+    seen: dict[bytes, list[bytes]] = {}
+    for record in kafka.records(into):
+        if record.is_visible:
+            assert record.key is not None
+            assert record.value is not None
+            seen.setdefault(record.key, []).append(record.value)
+    assert seen == {key.encode(): [b"1", b"2"] for key in writer.sent}
+
+
+def test_a_share_group_that_is_not_done_keeps_the_old_topic(
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Writer(kafka, "murmur2_random").send_round()
+    ends: dict[int, int] = {}
+    for record in kafka.records("orders"):
+        ends[record.partition] = record.offset + 1
+    share(kafka, dict.fromkeys(range(12), 0))
+    assert step(kafka, "--partitions", "4") == 0
+    assert step(kafka, "--seal") == 0
+    capfd.readouterr()
+    assert step(kafka) == 0
+    shown = capfd.readouterr().out.splitlines()
+    assert shown[-1].split() == ["workers", str(KEYS), "shares", "orders"]
+    assert step(kafka, "--group", "workers") == 1
+    assert "is a share group" in capfd.readouterr().err
+    assert step(kafka, "--finish") == 1
+    assert "share groups that are not done with orders: workers" in capfd.readouterr().err
+    share(kafka, {index: ends.get(index, 0) for index in range(12)})
+    assert step(kafka) == 0
+    assert capfd.readouterr().out.splitlines()[-1].split()[:4] == ["workers", "0", "is", "done"]
+    assert step(kafka, "--finish") == 0
+    assert set(kafka.topics()) == {"orders.4"}
+
+
+def share(kafka: Broker, places: dict[int, int]) -> None:
+    """A share group without members begins there."""
+    rows = [{"partition_index": index, "start_offset": at} for index, at in places.items()]
+    body = {"group_id": "workers", "topics": [{"topic_name": "orders", "partitions": rows}]}
+    asked = {"key_type": 0, "coordinator_keys": ["workers"]}
+    with Client(kafka.bootstrap) as client:
+        while client.ask(ApiKey.FIND_COORDINATOR, asked).coordinators[0].error_code:
+            pass
+        answer = client._ask(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, body)
+    assert {one.error_code for one in answer.responses[0].partitions} == {0}, answer
+
+
+def test_nothing_goes_that_was_written_after_all(
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody takes the seal away: producers write to the old one again."""
+    writer = Writer(kafka, "murmur2_random")
+    assert step(kafka, "--partitions", "4") == 0
+    assert step(kafka, "--seal") == 0
+    alter(kafka, "--delete-config", "kafkapy.sealed")
+    while writer.send("0") is not None:
+        pass
+    assert step(kafka, "--finish") == 1
+    assert "takes records again" in capfd.readouterr().err
+    assert step(kafka, "--seal") == 0
+    assert step(kafka, "--finish") == 0
+    assert [one.value for one in kafka.records("orders.4") if one.is_visible] == [b"1"]
+
+
+def test_what_share_groups_delete_is_not_shrunk(
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nor is the smaller one made first."""
+    alter(kafka, "--config", "kafkapy.retention.follows.share.groups=true")
+    assert step(kafka, "--partitions", "4") == 1
+    assert "kafkapy.retention.follows.share.groups" in capfd.readouterr().err
+    assert set(kafka.topics()) == {"orders"}
+
+
+def test_nothing_goes_while_the_relay_leaves_some_out(
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert step(kafka, "--partitions", "4") == 0
+    alter(kafka, "--config", "kafkapy.relay.where=key = 'a'")
+    assert step(kafka, "--seal") == 1
+    assert "orders has kafkapy.relay.where" in capfd.readouterr().err
+    assert step(kafka, "--finish") == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        (start_at(8), "began at offset 8, and the log begins at 3"),
+        (start_at(3).under(Timing(where="key = 'a'")), "had kafkapy.relay.where"),
+        (start_at(3).under(Timing()), None),
+        (start_at(1), None),
+    ],
+)
+def test_what_the_relay_never_looked_at_is_missing(place: Progress, why: str | None) -> None:
+    if why is None:
+        shrink_checks.check_whole("orders", {}, {0: place}, {0: 3})
+        return
+    with pytest.raises(Failed, match=why):
+        shrink_checks.check_whole("orders", {}, {0: place}, {0: 3})
+
+
 def test_the_command_calls_things_as_the_broker_does() -> None:
-    assert (shrink.RELAY_TO, shrink.SEALED, shrink.GROUP_PREFIX) == (
+    assert shrink.FOLLOWS_SHARE_GROUPS == settings.FOLLOWS_SHARE_GROUPS
+    assert (shrink_checks.RELAY_TO, shrink.SEALED, shrink_checks.GROUP_PREFIX) == (
         settings.RELAY_TO,
         sealed.SEALED,
         transaction.GROUP_PREFIX,
     )
+    assert (shrink_checks.GROUP_PREFIX, shrink.MARK_PREFIX) == LASTING_GROUPS

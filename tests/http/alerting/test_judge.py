@@ -6,7 +6,7 @@ import pytest
 
 from kafkapy.http.alerting.judge import FIRING, PENDING, RESOLVED, Alert, Facts, Judge
 from kafkapy.http.alerting.rules import KINDS, Rule, default_rules
-from kafkapy.http.lag import Lag
+from kafkapy.http.watching.lag import Lag
 
 DAY = 86_400
 HOUR_MS = 3_600_000

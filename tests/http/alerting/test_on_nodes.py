@@ -20,9 +20,9 @@ from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.records import NewRecord
-from kafkapy.server.disk import RealDisk
+from kafkapy.server.disk.real_disk import RealDisk
 from kafkapy.testing import Broker, Cluster
-from kafkapy.testing.certificates import Authority
+from kafkapy.testing.security.certificates import Authority
 from tests.http.pages import HTTP, site_of, with_kafka
 
 # Nodes look by themselves, too; these are so far apart that they do not meet.
@@ -48,6 +48,11 @@ class Watch:
             return {(one.rule.kind, one.state, one.subject) for one in changes}
 
         return with_kafka(self._broker, work)
+
+    def lag_of(self, group: str) -> tuple[int, bool]:
+        """Records, and whether anything is committed."""
+        (one,) = self._site.lag.of_group(group)
+        return one.records, one.has_committed
 
     def wait_for(
         self, *wanted: tuple[str, str, str], meanwhile: Callable[[], None] = lambda: None
@@ -122,6 +127,59 @@ def test_a_message_that_a_real_consumer_does_not_get_past(broker: Broker) -> Non
     consumer.commit(offsets=[end], asynchronous=False)
     assert watch.look() == {("poison_message", RESOLVED, "failing")}
     consumer.close()
+
+
+def test_the_first_message_that_a_new_group_does_not_get_past(broker: Broker) -> None:
+    """It has committed nothing, ever. What was there when it came may be none of its business; what
+    comes then is. It dies of it, and comes again, and is seen all the while."""
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    broker.create_topic("all-new")
+    _write(broker, "all-new")
+    watch = Watch(broker, "poison_message", "lag_seconds")
+    for group in ("newborn", "console-consumer-4711"):
+        settings = {
+            "bootstrap.servers": broker.bootstrap,
+            "group.id": group,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+        consumer = confluent_kafka.Consumer(settings)
+        consumer.subscribe(["all-new"])
+        assert consumer.poll(30).offset() == 0
+        assert watch.look() == set()
+        _write(broker, "all-new", 3)
+        if group != "newborn":
+            assert {one for _, _, one in watch.look()} <= {"newborn"}
+            consumer.close()
+            continue
+        watch.wait_for(*((kind, FIRING, group) for kind in ("poison_message", "lag_seconds")))
+        assert watch.lag_of(group) == (3, False)
+        consumer.close()
+        assert watch.look() == {("poison_message", RESOLVED, group)}
+        assert watch.lag_of(group) == (3, False), "it may come again"
+        _commit(broker, group, "all-new", 13)
+        assert watch.look() == {("lag_seconds", RESOLVED, group)}
+
+
+def test_a_group_that_has_read_all_is_not_stuck_when_the_next_comes(broker: Broker) -> None:
+    """It stands where it is for want of records: stuck it is from when there are some."""
+    broker.create_topic("quiet")
+    _commit(broker, "patient", "quiet", 0)
+    site = site_of(broker)
+    now_ms, passed_ms = site.link.node.clock.now(), 3_600_000
+
+    async def work(kafka: Kafka) -> None:
+        await site.lag.look(kafka.link)
+        (before,) = site.lag.of_group("patient")
+        long_ago = before._replace(stands_since_ms=now_ms - passed_ms)
+        site.lag.found = (long_ago,)
+        await records.produce(kafka, "quiet", 0, [NewRecord(None, b"x", 1000)])
+        await site.lag.look(kafka.link)
+        (after,) = site.lag.of_group("patient")
+        assert after.records == 1
+        assert after.stands_since_ms >= now_ms
+
+    with_kafka(broker, work)
 
 
 def test_a_transaction_of_a_real_producer_that_stays_open(broker: Broker) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,18 +12,18 @@ from typing import Any, ClassVar
 import pytest
 import trio
 
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.alerting.judge import FIRING, RESOLVED, Alert
 from kafkapy.http.alerting.rules import KINDS, Rule, default_rules, load, prometheus_rules
-from kafkapy.http.alerting.webhook import Webhook
+from kafkapy.http.alerting.webhook import Webhook, address_of
 from kafkapy.http.alerts import look
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.metrics import FAMILIES
 from kafkapy.protocol.records import NewRecord
 from kafkapy.testing import Broker
-from kafkapy.testing.shell import Heard
+from kafkapy.testing.node.shell import Heard
 from tests.http.pages import HTTP, client_of, site_of, with_kafka
 
 FILE = """
@@ -129,6 +130,58 @@ def test_a_webhook_that_fails_hears_of_it_later(hook: str) -> None:
     assert [one["status"] for one in body["alerts"]] == ["firing", "resolved"]
     assert body["alerts"][1]["endsAt"] == "1970-01-01T00:00:02.000+00:00"
     assert not webhook.waiting
+
+
+def test_a_webhook_hears_what_alertmanager_would_tell_it() -> None:
+    """Every field of its webhook's version 4; what all alerts have in common is said of all."""
+    webhook = Webhook("http://hook", 1, "c", Heard(), "http://kafka:8080")
+    rule = Rule("r", "no_leader", 0, 0)
+    one = Alert(rule, "partitions", "told", FIRING, 1_000)
+    body = webhook.body([one, one._replace(subject="others")])
+    assert list(body) == [
+        "version",
+        "groupKey",
+        "truncatedAlerts",
+        "receiver",
+        "status",
+        "groupLabels",
+        "commonLabels",
+        "commonAnnotations",
+        "externalURL",
+        "alerts",
+    ]
+    assert body["groupKey"] == '{}:{cluster="c", node="1"}'
+    assert body["groupLabels"] == {"cluster": "c", "node": "1"}
+    common = {"alertname": "r", "kind": "no_leader", "severity": "warning"}
+    assert body["commonLabels"] == {**common, **body["groupLabels"]}
+    assert body["commonAnnotations"] == {"summary": "told"}
+    assert body["externalURL"] == "http://kafka:8080"
+    told = body["alerts"][1]
+    assert list(told) == [
+        "status",
+        "labels",
+        "annotations",
+        "startsAt",
+        "endsAt",
+        "generatorURL",
+        "fingerprint",
+    ]
+    assert told["labels"]["subject"] == "others"
+    assert told["generatorURL"] == "http://kafka:8080/console/alerts"
+    assert webhook.body([one])["commonLabels"]["subject"] == "partitions"
+
+
+@pytest.mark.parametrize(
+    ("listener", "address"),
+    [
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("https://[::1]:8443", "https://[::1]:8443"),
+        ("http://0.0.0.0:80", f"http://{socket.gethostname()}:80"),
+        ("http://:80", f"http://{socket.gethostname()}:80"),
+    ],
+)
+def test_a_node_says_by_which_address_people_ask_it(listener: str, address: str) -> None:
+    assert address_of([listener, "http://other:1"]) == address
 
 
 def test_a_group_that_falls_behind_is_told_and_told_to_be_back(hook: str, tmp_path: Path) -> None:

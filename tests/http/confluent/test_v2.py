@@ -11,8 +11,8 @@ import pytest
 from kafkapy.http.confluent.v2 import instances
 from kafkapy.testing import Broker
 from tests.broker.security.gate import PASSWORD
+from tests.http.entrance.test_login import SASL
 from tests.http.pages import client_of
-from tests.http.test_login import SASL
 
 JSON = "application/vnd.kafka.json.v2+json"
 AVRO = "application/vnd.kafka.avro.v2+json"

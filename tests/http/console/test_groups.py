@@ -107,6 +107,32 @@ def test_a_group_that_stands_before_a_record_is_told_which(
     assert "/console/topics/standing/messages?partition=0&amp;from=offset&amp;offset=4" in text
 
 
+def test_a_group_that_has_never_got_on_leads_to_the_first_record_that_waits(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    monkeypatch.setattr("kafkapy.http.console.pages.groups._STANDS_MS", 0)
+    broker.create_topic("never")
+    broker.produce("never", b"before")
+    settings = {"auto.offset.reset": "earliest", "enable.auto.commit": False}
+    address = {"bootstrap.servers": broker.bootstrap, "group.id": "never"}
+    consumer = confluent_kafka.Consumer({**address, **settings})
+    consumer.subscribe(["never"])
+    assert consumer.poll(30) is not None
+    site = site_of(broker)
+
+    async def look(kafka: Kafka) -> None:
+        await site.lag.look(kafka.link)
+        broker.produce("never", b"since")
+        await site.lag.look(kafka.link)
+
+    with_kafka(broker, look)
+    with TestClient(make_app(site), "http://127.0.0.1", backend="trio") as pages:
+        text = pages.get("/console/group?name=never").text
+    consumer.close()
+    assert "/console/topics/never/messages?partition=0&amp;from=offset&amp;offset=1" in text
+
+
 @pytest.mark.parametrize(
     ("how", "previewed"),
     [
@@ -153,7 +179,9 @@ def test_a_group_is_deleted(pages: TestClient, broker: Broker) -> None:
     assert _committed(broker, "leaving") == []
 
 
-def test_an_open_transaction_comes_first_and_says_where(pages: TestClient, broker: Broker) -> None:
+def test_an_open_transaction_comes_first_says_where_and_is_ended(
+    pages: TestClient, broker: Broker
+) -> None:
     broker.create_topic("in-doubt")
 
     async def work(kafka: Kafka) -> None:
@@ -183,6 +211,14 @@ def test_an_open_transaction_comes_first_and_says_where(pages: TestClient, broke
     one = pages.get("/console/transaction", params={"id": "stuck one"}).text
     assert "in-doubt-0" in one
     assert pages.get("/console/transaction?id=nobodys").status_code == 404
+    form = {"id": "stuck one"}
+    assert pages.post("/console/transaction/end", data=form).status_code == 403
+    ended = pages.post("/console/transaction/end", data=form, headers=OWN)
+    assert "The transaction is aborted" in ended.text, ended.text
+    assert "0 open" in pages.get("/console/transactions?q=STUCK").text
+    again = pages.post("/console/transaction/end", data=form, headers=OWN)
+    assert again.status_code == 409
+    assert "no transaction that is open" in again.text
 
 
 def test_alerts_and_health_are_of_the_node(pages: TestClient, broker: Broker) -> None:
@@ -267,6 +303,12 @@ def test_who_has_no_right_sees_nothing_and_is_told_which(as_mallory: None) -> No
                 ("/console/create-topic", {"name": "new"}),
                 ("/console/group/delete", {"name": "guarded"}),
                 ("/console/group/reset", {"name": "guarded", "at": "0 0 guarded"}),
+                (
+                    "/console/group/setting?name=guarded&key=share.session.timeout.ms",
+                    {"value": "1"},
+                ),
+                ("/console/brokers/1/settings/log.cleaner.threads", {"value": "2"}),
+                ("/console/transaction/end", {"id": "guarded"}),
                 ("/console/acls/add", ACL),
                 ("/console/acls/remove", ACL),
                 ("/console/users/add", {**USER, "password": "x", "again": "x"}),

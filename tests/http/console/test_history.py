@@ -10,10 +10,10 @@ from starlette.testclient import TestClient
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.app import make_app
 from kafkapy.http.console.charts import HEIGHT, WIDTH, chart, count, rate
-from kafkapy.http.history import BYTES_IN, LOOKS, MOST, RECORDS, History, Shelf
 from kafkapy.http.kafka import groups
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.site import Site
+from kafkapy.http.watching.history import BYTES_IN, LOOKS, MOST, RECORDS, History, Shelf
 from kafkapy.testing import Broker
 from tests.http.console.filling import produced
 from tests.http.pages import site_of, with_kafka

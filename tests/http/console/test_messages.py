@@ -11,7 +11,8 @@ from starlette.testclient import TestClient
 
 from kafkapy.http.console import reading
 from kafkapy.http.console.decoding import shown
-from kafkapy.protocol.records import NewRecord
+from kafkapy.http.console.filters import Filter
+from kafkapy.protocol.records import NewRecord, Record
 from kafkapy.testing import Broker
 from tests.http.console.filling import OWN, produced
 
@@ -138,6 +139,24 @@ def test_an_expression_finds_what_a_text_cannot(
     wrong = pages.get(f"/console/topics/{topic}/messages", params={"where": "value.total >"})
     assert wrong.status_code == 400
     assert "at character 14" in wrong.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        (("h", b"x" * 70_000),),
+        (("n" * 70_000, None),),
+        tuple((f"{one}", b"") for one in range(20_000)),
+        (("", b""),) * 40_000,
+    ],
+)
+def test_an_expression_looks_at_no_more_for_being_in_headers(
+    headers: tuple[tuple[str, bytes | None], ...],
+) -> None:
+    wanted = Filter("t", where="headers.try = null")
+    assert wanted.wants(0, Record(0, 1000, b"k", b"v", ()))
+    assert not wanted.wants(0, Record(0, 1000, b"k", b"v", headers))
+    assert wanted.left_out == 1
 
 
 def test_what_a_page_shows_is_had_as_lines_of_json(pages: TestClient, broker: Broker) -> None:

@@ -1,6 +1,7 @@
 """Topics in the console: found, looked at, made, changed, deleted."""
 
 import json
+import re
 
 from starlette.testclient import TestClient
 
@@ -22,7 +23,8 @@ def test_a_broker_shows_its_directories_and_settings(pages: TestClient, broker: 
     page = pages.get("/console/brokers/1").text
     assert broker.bootstrap in page
     assert "/tmp/kafkapy-in-memory" in page
-    assert '<td class="mono">node.id</td><td class="mono wrap">1</td>' in page
+    row = page.split('/console/brokers/1/settings/node.id">')[1].split("</tr>")[0]
+    assert '<span class="mono">1</span>' in row
     assert "log.retention.hours" not in page
     assert "log.retention.hours" in pages.get("/console/brokers/1?all=1").text
     for nobody in ("2", "x"):
@@ -41,6 +43,22 @@ def test_a_list_is_searched_and_paged_by_the_server(pages: TestClient, broker: B
     assert "many-49" not in second
     assert "51 to 51 of 51" in pages.get("/console/topics?q=many-&page=99").text
     assert "no topics" in pages.get("/console/topics?q=nothing-like-it").text
+
+
+def test_topics_come_in_the_order_that_is_asked_for(pages: TestClient, broker: Broker) -> None:
+    for name, count in (("sorted-a", 1), ("sorted-b", 3), ("sorted-c", 2)):
+        broker.create_topic(name, partitions=count)
+
+    def names(query: str) -> list[str]:
+        text = pages.get(f"/console/topics?q=sorted-{query}").text
+        return re.findall(r'class="open" href="/console/topics/(sorted-.)"', text)
+
+    assert names("") == ["sorted-a", "sorted-b", "sorted-c"]
+    assert names("&sort=partitions") == ["sorted-b", "sorted-c", "sorted-a"]
+    for equal in ("written", "state"):
+        assert names(f"&sort={equal}") == ["sorted-a", "sorted-b", "sorted-c"]
+    assert 'aria-sort="descending"' in pages.get("/console/topics?sort=state").text
+    assert pages.get("/console/topics?sort=luck").status_code == 400
 
 
 def test_kafkas_own_topics_are_shown_when_asked_for(pages: TestClient, broker: Broker) -> None:

@@ -216,3 +216,87 @@ def test_what_another_registry_wrote_is_found_by_what_it_means(
     assert (answer.json()["id"], answer.json()["version"]) == (70, 4), answer.text
     assert http.get("/schemas/ids/70").json()["schema"] == text
     assert register(http, "after", '"bytes"') == 71
+
+
+def test_registering_cannot_be_forced_past_the_comparison(http: httpx.Client) -> None:
+    register(http, "unforced", '"string"')
+    answer = http.post("/subjects/unforced/versions?force=true", json={"schema": '"int"'})
+    assert (answer.status_code, answer.json()["error_code"]) == (409, 409)
+    assert http.get("/subjects/unforced/versions").json() == [1]
+
+
+def properties(*names: str) -> str:
+    return json.dumps({"type": "object", "properties": {name: {} for name in names}})
+
+
+RESERVING = {
+    "AVRO": (RECORD, "x", "y"),
+    "JSON": (properties("x"), "x", "y"),
+    "PROTOBUF": (
+        'syntax = "proto3"; message A { int32 z = 1; message B { int32 y = 1; } }'
+        "message M { optional int32 x = 1; oneof o { int32 y = 2; } }",
+        "x",
+        "y",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", list(RESERVING))
+def test_names_that_metadata_reserves_are_kept_free_where_fields_are_validated(
+    http: httpx.Client, language: str
+) -> None:
+    """By Confluent's `confluent:reserved`: nothing is asked of it before validateFields is set."""
+    schema, taken, free = RESERVING[language]
+    path = f"/subjects/reserving-{language}/versions"
+
+    def post(page: str, reserved: str) -> httpx.Response:
+        metadata = {"properties": {"confluent:reserved": reserved}}
+        return http.post(
+            page, json={"schemaType": language, "schema": schema, "metadata": metadata}
+        )
+
+    assert post(path, f"{taken},{free}").status_code == 200
+    settings = {"validateFields": True, "compatibility": "NONE"}
+    assert http.put(f"/config/reserving-{language}", json=settings).status_code == 200
+    assert http.get(f"/config/reserving-{language}").json()["validateFields"] is True
+    for reserved, kind in (
+        (f"{taken},{free},more", "FIELD_CONFLICTS_WITH_RESERVED_FIELD"),
+        (taken, "RESERVED_FIELD_REMOVED"),
+    ):
+        answer = post(path, reserved)
+        assert (answer.status_code, answer.json()["error_code"]) == (409, 409)
+        assert kind in answer.json()["message"]
+        compared = post(f"/compatibility{path}/latest?verbose=true", reserved).json()
+        assert not compared["is_compatible"]
+        assert kind in str(compared["messages"])
+    other = f"/subjects/reserving-{language}-2/versions"
+    http.put(f"/config/reserving-{language}-2", json={"validateFields": True})
+    assert post(other, free).status_code == 200
+    assert post(other, f" {free} , other").status_code == 200
+    assert post(other, "other").status_code == 409
+
+
+def test_where_fields_are_validated_no_property_begins_with_two_dollars(
+    http: httpx.Client,
+) -> None:
+    path = "/subjects/dollars/versions"
+    body = {"schemaType": "JSON", "schema": properties("$$a")}
+    http.put("/config/dollars", json={"validateFields": True})
+    refused = http.post(path, json=body)
+    assert (refused.status_code, refused.json()["error_code"]) == (422, 42201)
+    http.put("/config/dollars", json={"validateFields": False})
+    assert http.post(path, json=body).status_code == 200
+
+
+def test_one_version_of_another_group_is_not_compared(http: httpx.Client) -> None:
+    """As when registering: compatibilityGroup says which versions belong together."""
+    http.put("/config/grouped", json={"compatibilityGroup": "major"})
+    one, two = ({"properties": {"major": major}} for major in "12")
+    register(http, "grouped", '"string"', metadata=one)
+    for metadata, is_compatible in ((one, False), (two, True)):
+        for page in ("versions", "versions/1", "versions/latest"):
+            answer = http.post(
+                f"/compatibility/subjects/grouped/{page}",
+                json={"schema": '"int"', "metadata": metadata},
+            )
+            assert answer.json() == {"is_compatible": is_compatible}, page

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from kafkapy.http.registry import registering
 from kafkapy.http.registry.configs import Level
 from kafkapy.http.registry.entities import Schema, SchemaId, SchemaType, Version, properties_of
 from kafkapy.http.registry.errors import ErrorCode, RegistryError
@@ -365,3 +366,33 @@ def _shown(state: State) -> object:
         (each.subject, each.version, each.id, each.schema, each.is_deleted)
         for each in state.all(":.__GLOBAL:", deleted=True)
     ]
+
+
+def reserving(*names: str, fields: tuple[str, ...] = ("a",)) -> Schema:
+    return avro(*fields, metadata={"properties": {"confluent:reserved": ", ".join(names)}})
+
+
+@pytest.mark.parametrize(
+    ("new", "previous", "wrong"),
+    [
+        (reserving("x", "y"), None, []),
+        (reserving("x", "y"), reserving("y"), []),
+        (reserving("y"), reserving("x", " ", "y"), ["RESERVED_FIELD_REMOVED x"]),
+        (A, reserving("x"), ["RESERVED_FIELD_REMOVED x"]),
+        (reserving("a", "x"), A, ["FIELD_CONFLICTS_WITH_RESERVED_FIELD a"]),
+        (
+            reserving("a"),
+            reserving("b"),
+            ["RESERVED_FIELD_REMOVED b", "FIELD_CONFLICTS_WITH_RESERVED_FIELD a"],
+        ),
+    ],
+)
+def test_a_reserved_name_stays_reserved_and_no_field_has_it(
+    new: Schema, previous: Schema | None, wrong: list[str]
+) -> None:
+    found = registering.reserved_differences(new, previous, ["a"])
+    assert len(found) == len(wrong)
+    for sentence, expected in zip(found, wrong, strict=True):
+        kind, name = expected.split()
+        assert f"errorType:'{kind}'" in sentence
+        assert f"additionalInfo:'{name}'" in sentence

@@ -8,8 +8,8 @@ import pytest
 
 from kafkapy.testing import Broker
 from tests.broker.security.gate import PASSWORD
+from tests.http.entrance.test_login import SASL
 from tests.http.pages import client_of
-from tests.http.test_login import SASL
 
 TOPICS = "/api/v1/topics"
 GROUPS = "/api/v1/consumer-groups"

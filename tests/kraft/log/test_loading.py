@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkapy.core.errors import Corrupt
+from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.kraft.log.loading import Loading
 from kafkapy.kraft.log.metadata_log import MetadataLog
 from kafkapy.kraft.quorum.voter_history import VoterHistory
@@ -26,7 +26,7 @@ def loaded(world: World) -> tuple[Loading, VoterHistory]:
     log = MetadataLog.open(world.disk, world.clock, world.rng, HOME)
     history = VoterHistory(VoterSet())
     loading = Loading(log, history, None)
-    for _ in loading.steps(lambda: None):
+    for _ in loading.steps(lambda: None, lambda failure: pytest.fail(str(failure))):
         pass
     return loading, history
 
@@ -61,6 +61,17 @@ def test_a_log_whose_only_snapshot_is_damaged_is_refused() -> None:
     world.disk.write_file(f"{LOG}/{NAMES[0]}", b"x" * 100)
     with pytest.raises(Corrupt, match="no snapshot of what was before"):
         loaded(world)
+
+
+def test_a_disk_that_cannot_be_read_is_told() -> None:
+    world = directory("00000000000000000000.log", *NAMES)
+    log = MetadataLog.open(world.disk, world.clock, world.rng, HOME)
+    world.disk.fail("read", in_path=".checkpoint")
+    loading = Loading(log, VoterHistory(VoterSet()), None)
+    failures: list[DiskFailed] = []
+    for _ in loading.steps(lambda: pytest.fail("loaded"), failures.append):
+        pass
+    assert len(failures) == 1
 
 
 def test_what_format_wrote_gives_voters_and_no_image() -> None:

@@ -167,6 +167,17 @@ def test_a_snapshot_beyond_the_log_replaces_it() -> None:
     assert log.end_offset_for_epoch(2) == (3, 7) or log.end_offset_for_epoch(2)[1] == 7
 
 
+def test_a_snapshot_beyond_what_an_ousted_leader_wrote_replaces_it() -> None:
+    """That is of a newer epoch than the snapshot, and was never committed."""
+    world = World()
+    log = opened(world)
+    append(log, epoch=3)
+    append(log, epoch=7)
+    put_snapshot(world, SnapshotId(9, 5))
+    log = opened(world)
+    assert (log.start_offset, log.end_offset, log.last_epoch) == (9, 9, 5)
+
+
 def test_a_snapshot_within_the_log_changes_nothing() -> None:
     world = World()
     log = opened(world)

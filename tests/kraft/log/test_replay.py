@@ -1,12 +1,15 @@
 """Committed batches become the image, whether they come from memory or from the log."""
 
+import pytest
+
+from kafkapy.core.errors import DiskFailed
 from kafkapy.core.jobs import SLICE_US
 from kafkapy.core.time import Instant
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.metadata_log import MetadataLog
 from kafkapy.kraft.log.replay import RECORD_COST_US, Appended, Replay
-from kafkapy.kraft.records.metadata import NoOpRecord, TopicRecord
+from kafkapy.kraft.records.metadata import BeginTransactionRecord, NoOpRecord, TopicRecord
 from kafkapy.kraft.uuids import new_uuid
 from kafkapy.sim.world.rng import SimRng
 from tests.kraft.support import HOME, World
@@ -20,7 +23,13 @@ class Kit:
         self.log = MetadataLog.open(self.world.disk, self.world.clock, self.world.rng, HOME)
         self.applied: list[int] = []
         self.told: list[list[str]] = []
-        self.replay = Replay(self.log, self.world.clock, lambda end, size: self.applied.append(end))
+        self.failures: list[DiskFailed] = []
+        self.replay = Replay(
+            self.log,
+            self.world.clock,
+            lambda end, size: self.applied.append(end),
+            self.failures.append,
+        )
         self.replay.subscribe(self._changed)
 
     def _changed(self, image: MetadataImage, delta: Delta) -> None:
@@ -98,6 +107,36 @@ def test_a_snapshot_in_between_is_told_as_a_difference() -> None:
     assert kit.told[-1] == ["c"]
 
 
+def test_what_a_transaction_had_done_is_told_when_a_snapshot_ends_it() -> None:
+    kit = Kit()
+    kit.append("a")
+    kit.replay.advance(1)
+    kit.log.append([BeginTransactionRecord(name="x")], epoch=1, metadata_version=30, now=Instant(7))
+    kit.append("b")
+    kit.replay.advance(3)
+    assert kit.told == [["a"]]
+    other, everything = MetadataImage(), Delta()
+    for name in ("a", "b", "c"):
+        other.apply(TopicRecord(name=name, topic_id=new_uuid(SimRng(name))), everything)
+    kit.replay.start_at(other, 9, everything)
+    assert [sorted(one) for one in kit.told] == [["a"], ["b", "c"]]
+
+
+def test_a_snapshot_before_anything_was_told_is_told_whole() -> None:
+    """What the node had before it, it has told nobody."""
+    kit = Kit()
+    image, first = MetadataImage(), Delta()
+    image.apply(TopicRecord(name="a", topic_id=new_uuid(SimRng("a"))), first)
+    kit.replay.start_at(image, 1, first)
+    other, everything = MetadataImage(), Delta()
+    for name in ("a", "b"):
+        other.apply(TopicRecord(name=name, topic_id=new_uuid(SimRng(name))), everything)
+    kit.replay.start_at(other, 2, everything)
+    assert kit.told == []
+    kit.replay.advance(2)
+    assert kit.told == [["a", "b"]]
+
+
 def test_a_stopped_replay_applies_nothing_more() -> None:
     kit = Kit()
     for _ in range(3):
@@ -107,6 +146,21 @@ def test_a_stopped_replay_applies_nothing_more() -> None:
     kit.replay.stop()
     kit.world.clock.settle()
     assert kit.replay.next_offset == SLICE_OF_RECORDS
+
+
+def test_a_log_that_cannot_be_read_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    kit = Kit()
+    kit.append("a")
+    kit.replay.advance(1)
+    kit.append("b")
+
+    def fails(*_: object) -> bytes:
+        raise DiskFailed("log", "I/O error")
+
+    monkeypatch.setattr(kit.log, "read", fails)
+    kit.replay.advance(2)
+    assert len(kit.failures) == 1
+    assert kit.replay.next_offset == 1
 
 
 def test_a_large_batch_is_read_in_slices_and_applied_at_once() -> None:

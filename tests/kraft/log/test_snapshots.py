@@ -136,6 +136,13 @@ def test_old_ones_go_when_they_are_too_old() -> None:
     assert ids == [SnapshotId(1, 1), SnapshotId(5, 1)]
 
 
+def test_a_damaged_one_goes_as_if_it_were_old() -> None:
+    made, found = with_snapshots(1, 5, 9)
+    made.write_file(f"{HOME}/{SnapshotId(1, 1).file_name}", b"?" * 100)
+    ids = found.removable(log_size=0, max_bytes=-1, oldest_timestamp=-1)
+    assert ids == [SnapshotId(1, 1)]
+
+
 def test_removed_ones_are_gone() -> None:
     made, found = with_snapshots(1, 5)
     found.remove([SnapshotId(1, 1)])

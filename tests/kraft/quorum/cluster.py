@@ -4,7 +4,7 @@ parts; who leads, what is committed and what was acknowledged is checked all alo
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
 from kafkapy.kraft.metadata_quorum import Answered, MetadataQuorum
@@ -52,6 +52,9 @@ class Member:
         self.life = 0
         self.port = node_id
         self.joins_by_itself = False
+        # Of the disk: so long a flush may take.
+        self.flush_ms = (0, 4)
+        self.failures: list[DiskFailed] = []
         self.replace_disk(cluster.initial_voters)
 
     @property
@@ -107,6 +110,7 @@ class Member:
             probe=self._probe,
         )
         quorum.on_lead = self._lead
+        quorum.on_failed = self.failures.append
         quorum.start()
 
     def kill(self) -> None:
@@ -118,6 +122,9 @@ class Member:
         # Callbacks of the dead find it closed.
         quorum._is_closed = True
         quorum._replay.stop()
+        for job in (quorum._loading, quorum._copying._reading, quorum._snapshotting._job):
+            if job is not None:
+                job.stop()
         quorum._waiting.clear()
         self.disk.crash(self.rng)
 
@@ -128,7 +135,8 @@ class Member:
             self.quorum.append(first)
 
     def _flush_later(self, then: Callable[[], None]) -> None:
-        delay = self.rng.below(5)
+        least, most = self.flush_ms
+        delay = least + self.rng.below(most - least + 1)
         self.cluster.clock.call_at(self.cluster.clock.now() + delay, then)  # type: ignore[arg-type]  # Instant + int
 
     def _call(self, to: int | None, request: Request, then: Answered) -> None:
@@ -361,10 +369,10 @@ def ask(
     if isinstance(request, FetchRequest):
         quorum.answering.fetch(request, then)
         return
-    if isinstance(request, VoterChangeRequest):
-        quorum.voter_changes.ask(request, then)
-        return
     try:
+        if isinstance(request, VoterChangeRequest):
+            quorum.voter_changes.ask(request, then)
+            return
         answer = quorum.answering.handle(request)
     except (QuorumStopped, Refused) as refused:
         then(refused)

@@ -11,6 +11,7 @@ from kafkapy.kraft.quorum.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
+    RemoveVoterRequest,
     VoteRequest,
     VoteResponse,
 )
@@ -18,9 +19,12 @@ from kafkapy.kraft.quorum.voters import ReplicaKey, parse_voters
 from kafkapy.kraft.records.metadata import (
     NoOpRecord,
 )
+from kafkapy.kraft.uuids import new_uuid
 from kafkapy.protocol.batch import batches
+from kafkapy.sim.world.rng import SimRng
 from tests.kraft.support import LOG, Node, World, formatted
 
+DIRECTORY = new_uuid(SimRng(2))
 AT_ONCE = SnapshotSettings(max_new_record_bytes=1)
 
 
@@ -71,6 +75,56 @@ def test_a_vote_that_could_not_be_persisted_is_never_told() -> None:
         with pytest.raises(QuorumStopped):
             node.quorum.answering.handle(vote)
     assert failures
+
+
+def test_who_has_failed_judges_no_voters_either() -> None:
+    """What could not be persisted is in none of its answers."""
+    world = World()
+    world.format(standalone=None)
+    node = world.node(voters=parse_voters("1@a:1,2@b:1,3@c:1", "CONTROLLER"))
+    node.start()
+    world.disk.fail("write_file", in_path="quorum-state")
+    vote = VoteRequest("cluster", None, ReplicaKey(2), 4, 0, 0, is_pre_vote=False)
+    led: list[None] = []
+    node.quorum.when_led(lambda: led.append(None))
+    with pytest.raises(QuorumStopped):
+        node.quorum.answering.handle(vote)
+    answers: list[object] = []
+    with pytest.raises(QuorumStopped):
+        node.quorum.voter_changes.ask(
+            RemoveVoterRequest("cluster", ReplicaKey(2, DIRECTORY)), answers.append
+        )
+    assert (answers, led) == ([], [])
+
+
+@pytest.mark.parametrize("in_path", [".checkpoint", "00000000000000000000.log"])
+def test_a_leader_that_cannot_read_what_it_is_asked_for_ends(
+    in_path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = formatted()
+    node = world.node(snapshots=AT_ONCE).start()
+    world.clock.settle()
+    quorum = node.quorum
+    latest = quorum.log.latest_snapshot
+    assert latest is not None
+    answers: list[FetchResponse | Exception] = []
+    if in_path == ".checkpoint":
+        world.disk.fail("read", in_path=in_path)
+        with pytest.raises(QuorumStopped):
+            quorum.answering.handle(
+                FetchSnapshotRequest("cluster", ReplicaKey(2), 1, latest, 10, 20)
+            )
+    else:
+
+        def fails(*_: object) -> bytes:
+            raise DiskFailed(in_path, "I/O error")
+
+        monkeypatch.setattr(quorum.log, "read", fails)
+        fetch = FetchRequest("cluster", ReplicaKey(2), 1, quorum.log.end_offset, 1)
+        quorum.answering.fetch(fetch, answers.append)
+        assert isinstance(answers[0], QuorumStopped)
+    assert "failed" in node.told[-1]
+    assert not quorum.is_active
 
 
 def test_a_replica_that_has_not_begun_or_has_ended_says_nothing() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from kafkapy.kraft.log.snapshotting import SnapshotSettings
+from kafkapy.kraft.quorum.answering import QuorumStopped
 from kafkapy.kraft.quorum.messages import VoteRequest
 from kafkapy.kraft.quorum.state import QuorumSettings
 from kafkapy.kraft.quorum.voters import ReplicaKey
@@ -108,6 +109,27 @@ def test_a_candidate_with_a_shorter_log_is_not_elected() -> None:
             answer = member.quorum.answering.handle(ask)
             assert not getattr(answer, "is_granted", True)
     cluster.heal()
+
+
+def test_who_did_the_half_of_it_ends_and_votes_no_more() -> None:
+    """A controller that cannot resign comes before the vote that is to be written down."""
+    cluster = Cluster(3, seed=7)
+    leader = cluster.wait_for_leader()
+    quorum = leader.quorum
+    assert quorum is not None
+
+    def fails() -> None:
+        raise RuntimeError("a bug")
+
+    quorum.on_resign = fails
+    epoch = quorum.leader_epoch
+    ask = VoteRequest("c", None, ReplicaKey(9), epoch + 1, epoch, 1 << 40, is_pre_vote=False)
+    with pytest.raises(RuntimeError, match="a bug"):
+        quorum.answering.handle(ask)
+    with pytest.raises(QuorumStopped):
+        quorum.answering.handle(ask)
+    with pytest.raises(RuntimeError, match="a bug"):
+        cluster.run(1)
 
 
 @pytest.mark.parametrize("seed", range(12))

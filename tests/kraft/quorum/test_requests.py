@@ -294,6 +294,18 @@ def test_snapshots_are_read_within_their_size() -> None:
     assert error(0, 100, end_offset=0) is ErrorCode.SNAPSHOT_NOT_FOUND
 
 
+def test_who_asks_for_a_snapshot_is_with_its_leader_even_if_that_is_gone() -> None:
+    """It may be at installing it, and asks to show that it is there."""
+    machine = in_role("Leader")
+    ask = FetchSnapshotRequest("c", key(2), 5, SnapshotId(4, 3), 99, 1)
+    for _ in range(8):
+        machine.wait(1000)
+        machine.quorum.fetch_snapshot(ask, None, machine.now)
+    assert machine.role == "Leader"
+    machine.wait(3001)
+    assert machine.role != "Leader"
+
+
 def test_a_node_that_stops_serves_nobody() -> None:
     machine = in_role("Leader")
     machine.quorum.shut_down(machine.now)

@@ -69,6 +69,19 @@ def test_no_fetch_speaks_of_what_is_not_durable() -> None:
     assert len(machine.sent()) == 1
 
 
+def test_no_vote_is_asked_for_with_what_is_not_durable() -> None:
+    """Its power goes, and who voted for it in this epoch votes for it again, whatever is left."""
+    log = logged(1, 1)
+    machine = Machine(1, 2, 3, log=log)
+    log.append(1)
+    log.flushed = 2
+    assert machine.stand() == []
+    log.flushed = 3
+    machine.quorum.log_flushed(3, machine.now)
+    requests = machine.vote_requests()
+    assert [(to, one.last_offset) for to, one in requests] == [(2, 3), (3, 3)]
+
+
 def test_a_follower_commits_no_more_than_it_has() -> None:
     machine, request = follower(logged(4))
     machine.quorum.response(2, request, ANSWER._replace(high_watermark=99), machine.now)
@@ -170,7 +183,7 @@ def test_a_snapshot_is_copied_in_pieces_then_fetching_goes_on() -> None:
     machine.quorum.response(2, asked, last, machine.now)
     assert machine.effects() == [SnapshotPiece(snapshot, 3, 5, b"de")]
     machine.log.end_offset = machine.log.start_offset = 8
-    machine.quorum.log_flushed(8, machine.now)
+    machine.quorum.install_ended(machine.now, is_installed=True)
     ((_, fetch),) = machine.sent()
     assert isinstance(fetch, FetchRequest)
     assert fetch.offset == 8

@@ -46,6 +46,9 @@ class ManualClock:
     def wall(self) -> Instant:
         return self.now()
 
+    def ticks(self) -> float:
+        return self.now() / 1000
+
     def call_at(self, when: Instant, then: Callback) -> ManualTimer:
         self.later.append((when, then))
         return ManualTimer()

@@ -16,10 +16,12 @@ from kafkapy.protocol.batch import (
     NewRecord,
     build_batch,
     crc_is_valid,
+    pack_batch,
     read_header,
     records,
 )
 from kafkapy.protocol.control_records import build_marker, read_marker
+from kafkapy.protocol.records import encode_record
 
 Result = TypeVar("Result")
 NOW = 1_700_000_000_000
@@ -102,6 +104,45 @@ def test_the_kept_records_are_the_records_they_were(
     again = filtered(bytes(kept), mapped(batch), now=NOW + 5000)
     remaining = [record for record in expected if record.value is not None]
     assert (list(records(again)) if again is not None else []) == remaining
+
+
+@pytest.mark.parametrize("base", [NOW, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("deltas", [(0, 1), (2**63 - 1, -(2**63)), (-(2**63), -1), (1, NOW)])
+@pytest.mark.parametrize("value", [b"v", None])
+def test_timestamps_that_no_producer_means_stay_what_java_reads(
+    base: int, deltas: tuple[int, int], value: bytes | None
+) -> None:
+    """Anybody who may write can say such things; a cleaner has to come by."""
+    payload = b"".join(
+        b"".join(encode_record(offset, delta, key, value))
+        for offset, (key, delta) in enumerate([(b"a", 0), (b"a", deltas[0]), (b"b", deltas[1])])
+    )
+    batch = pack_batch(
+        payload,
+        base_offset=0,
+        leader_epoch=0,
+        attributes=0,
+        last_offset_delta=2,
+        base_timestamp=base,
+        max_timestamp=base,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        record_count=3,
+    )
+    kept = filtered(batch, mapped(batch))
+    assert kept is not None
+    assert list(records(kept)) == list(records(batch))[1:]
+
+
+def test_tombstones_may_be_kept_for_ever() -> None:
+    batch = build_batch([NewRecord(b"a", None, NOW)])
+    offsets = mapped(batch)
+    work = filter_batch(batch, read_header(batch), KEEP, offsets, NOW, 2**63 - 1)
+    kept = result(work)
+    assert kept is not None
+    assert read_header(kept).delete_horizon_ms == 2**63 - 1
+    assert list(records(kept)) == list(records(batch))
 
 
 def test_records_beyond_the_map_are_kept_whatever_their_key() -> None:

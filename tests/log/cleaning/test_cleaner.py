@@ -1,5 +1,9 @@
 """The cleaner of a log directory: rounds in slices, its checkpoint, pauses and failures."""
 
+import struct
+
+import pytest
+
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Callback
@@ -18,6 +22,7 @@ class Home:
         self.partition = partition or dirty()
         self.finished: list[Cleaned] = []
         self.failures: list[DiskFailed] = []
+        self.given_up: list[tuple[TopicPartition, Exception]] = []
         self.cleaner = Cleaner(
             self.partition.disk,
             self.partition.clock,
@@ -25,6 +30,7 @@ class Home:
             lambda: [self.partition.log],
             settings=CleanerSettings(**settings),  # type: ignore[arg-type]  # names are its own
             finished=self.finished.append,
+            gave_up=lambda topic_partition, error: self.given_up.append((topic_partition, error)),
             failed=self.failures.append,
         )
 
@@ -205,7 +211,29 @@ def test_a_log_that_cannot_be_read_is_left_alone_and_named() -> None:
     home.cleaner.tick()
     home.run()
     assert set(home.cleaner.uncleanable) == {TP}
+    assert [topic_partition for topic_partition, _ in home.given_up] == [TP]
     assert not home.finished
+    assert not home.failures
+    home.cleaner.tick()
+    assert home.run() == 0
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    "raised", [struct.error("q"), OverflowError(), MemoryError(), IndexError(), ValueError()]
+)
+def test_whatever_reading_a_batch_raises_costs_its_partition_alone(
+    raised: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: object) -> object:
+        raise raised
+
+    home = Home()
+    monkeypatch.setattr("kafkapy.log.cleaning.round.map_keys", read)
+    home.cleaner.tick()
+    home.run()
+    assert home.given_up == [(TP, raised)]
+    assert home.cleaner.cleaning is None
     assert not home.failures
     home.cleaner.tick()
     assert home.run() == 0

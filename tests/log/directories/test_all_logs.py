@@ -219,6 +219,8 @@ def test_an_old_partition_that_may_be_offline_is_not_made_anew(machine: Machine)
         logs.get_or_create(ORDERS, TOPIC_ID, CONFIG, assigned=machine.rng.uuid())
     log = logs.get_or_create(ORDERS, TOPIC_ID, CONFIG, assigned=machine.ids[B])
     assert logs.path_of(log) == B
+    with pytest.raises(Refused):
+        logs.get_or_create(PAYMENTS, TOPIC_ID, CONFIG, may_be_old=True)
     assert logs.get_or_create(PAYMENTS, TOPIC_ID, CONFIG)
 
 

@@ -216,3 +216,16 @@ def test_a_copy_without_an_original_becomes_the_log(machine: Machine) -> None:
     machine.disk.remove_tree(f"{source}/orders-0")
     again = machine.started()
     assert again.path_of(get(again)) == target
+
+
+def test_the_copy_of_a_deleted_topic_is_put_aside_as_its_original_is(machine: Machine) -> None:
+    """A node dies while it moves a partition; meanwhile the topic is deleted."""
+    logs = machine.started()
+    log = create(logs)
+    append(log, 3)
+    logs.move(ORDERS, _other(logs, log))
+    machine.kill()
+    again = machine.started(lambda topic_partition, topic_id: topic_id == TOPIC_ID)
+    assert again.get(ORDERS) is None
+    assert len(machine.journal.said("stray log put aside")) == 2
+    assert again.get_or_create(ORDERS, machine.rng.uuid(), CONFIG)  # a new topic of that name

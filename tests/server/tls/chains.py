@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from kafkapy.testing.certificates import Authority, Certificate
+from kafkapy.testing.security.certificates import Authority, Certificate
 
 AUTHORITY = Authority()
 HOST = "127.0.0.1"

@@ -2,9 +2,9 @@
 
 import ssl
 
-from kafkapy.broker.config.tls import PEM, VERSIONS, Store, TlsSettings
+from kafkapy.broker.config.security.tls import PEM, VERSIONS, Store, TlsSettings
 from kafkapy.server.tls.contexts import _client_context, _server_context
-from kafkapy.testing.certificates import Authority, Certificate
+from kafkapy.testing.security.certificates import Authority, Certificate
 
 
 def settings(

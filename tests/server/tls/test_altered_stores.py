@@ -1,19 +1,24 @@
 """Key stores that are altered while the node runs: what cannot be read is refused beforehand."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kafkapy.broker.config.broker_alter import check_broker_change
+from kafkapy.broker.config.altering.broker_alter import check_broker_change
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.core.errors import Refused
 from kafkapy.server.tls.contexts import Tls
-from kafkapy.testing.certificates import Authority
+from kafkapy.server.tls.stores import MOST_BYTES
+from kafkapy.testing.security.certificates import Authority
 from tests.broker.handlers.journal import ToldJournal
 from tests.server.tls.test_contexts import configured, der, own_certificate
 
 AUTHORITY = Authority()
 LOCATION = "listener.name.ssl.ssl.keystore.location"
+TRUSTED = "listener.name.ssl.ssl.truststore.location"
 PASSWORD = "listener.name.ssl.ssl.key.password"
 
 
@@ -25,7 +30,7 @@ def config(tmp_path: Path) -> BrokerConfig:
 
 def alter(config: BrokerConfig, changes: dict[str, str | None]) -> None:
     """As a broker does: judged, then written down."""
-    check_broker_change(config, changes, is_for_all=False)
+    check_broker_change(config, changes)
     left = {**config.broker_dynamic, **changes}
     given = {name: text for name, text in left.items() if text is not None}
     config.alter(cluster={}, broker=given)
@@ -64,6 +69,41 @@ def test_one_that_cannot_is_refused_and_nothing_changes(
         alter(config, {LOCATION: str(path)})
     assert own_certificate(listener) == before
     assert config.broker_dynamic == {}
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda path: os.mkfifo(path), "not a file"),
+        (lambda path: path.symlink_to("/dev/zero"), "not a file"),
+        (lambda path: path.symlink_to("/dev"), "not a file"),
+        (lambda path: path.write_bytes(bytes(MOST_BYTES + 1)), "larger than"),
+        (lambda path: path.symlink_to("/proc/self/pagemap"), "larger than|cannot be read"),
+    ],
+    ids=["pipe", "device", "directory", "large", "endless"],
+)
+def test_what_is_no_file_or_too_large_is_refused_without_waiting_for_it(
+    config: BrokerConfig, tmp_path: Path, make: Callable[[Path], object], why: str
+) -> None:
+    """When it is altered, when it takes the place of a file that was good, and at the start."""
+    journal = ToldJournal()
+    tls = Tls(config, journal)
+    path = tmp_path / "other.pem"
+    make(path)
+    for location in (LOCATION, TRUSTED):
+        with pytest.raises(Refused, match=why):
+            alter(config, {location: str(path)})
+    path.rename(tmp_path / "first.pem")
+    tls.refresh()
+    assert any("certificates not renewed" in str(one) for one in journal.told)
+    with pytest.raises(ConfigError, match=why):
+        Tls(config, ToldJournal())
+
+
+def test_a_name_that_no_file_can_have_is_refused(config: BrokerConfig) -> None:
+    Tls(config, ToldJournal())
+    with pytest.raises(Refused, match="no file has that name"):
+        alter(config, {LOCATION: "a\0b"})
 
 
 def test_what_was_altered_before_counts(config: BrokerConfig, tmp_path: Path) -> None:

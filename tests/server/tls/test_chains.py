@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafkapy.testing.certificates import Certificate
+from kafkapy.testing.security.certificates import Certificate
 from tests.server.tls.chains import WRONG_OF_CLIENTS, issued, root
 from tests.server.tls.test_tls_connection import Client, connects
 

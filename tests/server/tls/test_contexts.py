@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.server.tls.contexts import ListenerTls, Tls
-from kafkapy.testing.certificates import Authority, Certificate
+from kafkapy.testing.security.certificates import Authority, Certificate
 from tests.broker.handlers.journal import ToldJournal
 
 AUTHORITY = Authority()

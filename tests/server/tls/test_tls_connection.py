@@ -18,13 +18,13 @@ from kafkapy.broker.requests.request import Answer, Call, Encoded, Later, Part, 
 from kafkapy.broker.security.certificate_names import subject_of
 from kafkapy.core.seams import FileSlice
 from kafkapy.core.time import Instant
-from kafkapy.server.connection import Connection
-from kafkapy.server.disk import RealDisk
+from kafkapy.server.disk.real_disk import RealDisk
+from kafkapy.server.sockets.connection import Connection
 from kafkapy.server.tls import session
 from kafkapy.server.tls.connection import TlsConnection
 from kafkapy.server.tls.session import TlsSession
-from kafkapy.testing.certificates import Authority, Certificate
-from tests.server.test_network import NEVER_SECONDS, PumpedReactor
+from kafkapy.testing.security.certificates import Authority, Certificate
+from tests.server.sockets.test_network import NEVER_SECONDS, PumpedReactor
 from tests.server.tls.chains import AUTHORITY
 from tests.server.tls.contexts import client_context, server_context
 

@@ -9,16 +9,16 @@ import pytest
 
 from kafkapy.core.addresses import Address
 from kafkapy.core.network import Channel, ChannelOwner, Down
-from kafkapy.server.listener import listen
-from kafkapy.server.network import SocketNetwork
-from kafkapy.server.reactor import READ
+from kafkapy.server.sockets.listener import listen
+from kafkapy.server.sockets.network import SocketNetwork
+from kafkapy.server.sockets.reactor import READ
 from kafkapy.server.tls.channel import TlsChannel
 from kafkapy.server.tls.outgoing import TlsOutgoing
 from kafkapy.server.tls.session import TlsSession
-from kafkapy.testing.certificates import Certificate
+from kafkapy.testing.security.certificates import Certificate
 from tests.network_conformance import Echo, Heard, NetworkConformance
-from tests.server import test_network
-from tests.server.test_network import Accepting, PumpedReactor, SocketBench
+from tests.server.sockets import test_network
+from tests.server.sockets.test_network import Accepting, PumpedReactor, SocketBench
 from tests.server.tls.chains import AUTHORITY, WRONG_OF_SERVERS, issued, root
 from tests.server.tls.contexts import client_context, server_context
 

@@ -19,7 +19,7 @@ class Kit:
     """Three combined nodes and a topic with one partition on all of them."""
 
     def __init__(self, seed: int, roles: Sequence[str] = (COMBINED,) * 3, **settings: str) -> None:
-        self.world = ClusterWorld(seed, roles, settings=settings)
+        self.world = self.world_of(seed, roles, settings)
         self.before_start()
         self.world.start()
         self.world.run_until(
@@ -28,6 +28,11 @@ class Kit:
         self.client = Client(self.world, "client")
         self.acknowledged: list[bytes] = []
         self.create("t")
+
+    def world_of(
+        self, seed: int, roles: Sequence[str], settings: Mapping[str, str]
+    ) -> ClusterWorld:
+        return ClusterWorld(seed, roles, settings=settings)
 
     def before_start(self) -> None:
         """For kits whose nodes differ."""
@@ -103,27 +108,24 @@ class Kit:
 
     def produce(self, value: bytes, acks: int = ALL) -> bool:
         """Once, to whoever leads now."""
-        records = build_batch([NewRecord(value=value, timestamp=self.world.clock.now())])
-        topic = self.partition(self.leader()).topic_id
-        body = {
-            "transactional_id": None,
-            "acks": acks,
-            "timeout": 5_000,
-            "topic_data": [
-                {
-                    "name": "t",
-                    "topic_id": topic,
-                    "partition_data": [{"index": 0, "records": records}],
-                }
-            ],
-        }
-        answer = self.client.ask(self.leader().node_id, ApiKey.PRODUCE, body)
+        leader = self.leader()
+        answer = self.client.ask(leader.node_id, ApiKey.PRODUCE, self.to_produce(value, acks))
         if isinstance(answer, CallFailed):
             return False
         code = answer.responses[0].partition_responses[0].error_code
         if code == ErrorCode.NONE:
             self.acknowledged.append(value)
         return bool(code == ErrorCode.NONE)
+
+    def to_produce(self, value: bytes, acks: int = ALL) -> dict[str, Any]:
+        """The request."""
+        records = build_batch([NewRecord(value=value, timestamp=self.world.clock.now())])
+        topic = {
+            "name": "t",
+            "topic_id": self.partition(self.leader()).topic_id,
+            "partition_data": [{"index": 0, "records": records}],
+        }
+        return {"transactional_id": None, "acks": acks, "timeout": 5_000, "topic_data": [topic]}
 
     def produce_until_acknowledged(self, value: bytes) -> None:
         for _ in range(200):

@@ -37,3 +37,21 @@ def test_what_was_not_created_is_answered_at_once() -> None:
     began = kit.world.clock.now()
     assert create(kit, "t", 1).error_code == ErrorCode.TOPIC_ALREADY_EXISTS
     assert kit.world.clock.now() - began < 1_000
+
+
+def test_who_asks_a_controller_that_stops_leading_is_answered_by_the_next() -> None:
+    """Its own broker was asked: the client never hears which of the nodes is a controller."""
+    kit = Kit(11)
+    asked = kit.world.wait_for_controller()
+    for other in kit.others(asked):
+        kit.world.network.cut(asked.name, other)
+        kit.world.network.cut(other, asked.name)
+    heard: list[Any] = []
+    topic = {"name": "late", "num_partitions": 1, "replication_factor": 3}
+    body = {"topics": [topic], "timeout": 60_000}
+    kit.client.send(asked.node_id, ApiKey.CREATE_TOPICS, body, heard.append)
+    kit.world.run(10_000)
+    assert kit.world.wait_for_controller() is not asked
+    kit.world.network.heal()
+    kit.wait(lambda: bool(heard))
+    assert heard[0].topics[0].error_code == ErrorCode.NONE

@@ -30,6 +30,7 @@ from kafkapy.log import recovery
 from kafkapy.log.history import History
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.runtime.runtime import Runtime
+from kafkapy.sim.cluster.network import USUAL, Latency
 from kafkapy.sim.cluster.plan import Plan
 from kafkapy.sim.cluster.world import COMBINED
 from kafkapy.sim.runs.cluster import ClusterFailed, run_plan
@@ -96,6 +97,13 @@ def cuts_whenever_it_follows(patch: pytest.MonkeyPatch) -> None:
         follow(one, partition)
 
     patch.setattr(fetcher.ReplicaFetcher, "follow", cut_and_follow)
+
+
+def cuts_to_its_high_watermark(patch: pytest.MonkeyPatch) -> None:
+    """Where logs part, not where the leader's epoch ends: what is committed may lie above."""
+    patch.setattr(
+        fetcher, "truncation_offset", lambda log, *_: min(log.high_watermark, log.log_end_offset)
+    )
 
 
 def keeps_its_producers_when_it_truncates(patch: pytest.MonkeyPatch) -> None:
@@ -224,6 +232,7 @@ class Hunt(NamedTuple):
     roles: tuple[str, ...] = (COMBINED,) * 3
     settings: tuple[tuple[str, str], ...] = ()
     first_seed: int = 1
+    latency: Latency = USUAL
 
     def plan(self, seed: int) -> Plan:
         return Plan(
@@ -236,6 +245,9 @@ class Hunt(NamedTuple):
             flushes=self.flushes,
             more_settings=self.settings,
         )
+
+    def run(self, seed: int) -> None:
+        run_plan(self.plan(seed), lambda world: world.network.slow(self.latency))
 
 
 RECORDS = ("producers", "readers")
@@ -257,6 +269,17 @@ HUNTS = (
     Hunt(acknowledges_before_the_commit, LEADERS, RECORDS),
     Hunt(counts_itself_alone, LEADERS, RECORDS),
     Hunt(cuts_whenever_it_follows, CHANGES, RECORDS, flushes=False, pace_ms=300),
+    # Who cut too much leads before it has fetched that again: everything takes its time.
+    Hunt(
+        cuts_to_its_high_watermark,
+        ("kill-leaders",),
+        (*("producers",) * 4, *("plain",) * 4, "readers"),
+        flushes=False,
+        pace_ms=2_500,
+        roles=("broker",) * 3 + ("controller",),
+        latency=(50, 200),
+        most_seeds=40,
+    ),
     Hunt(keeps_its_producers_when_it_truncates, CHANGES, RECORDS, flushes=False, pace_ms=300),
     Hunt(answers_although_the_write_failed, ("fail-disk",), RECORDS),
     Hunt(trusts_what_is_on_its_disk, ("flip-bit",), RECORDS),
@@ -282,7 +305,7 @@ def test_a_cluster_with_a_lie_in_it_is_caught(hunt: Hunt, monkeypatch: pytest.Mo
     hunt.mutant(monkeypatch)
     for seed in range(hunt.first_seed, hunt.first_seed + hunt.most_seeds):
         try:
-            run_plan(hunt.plan(seed))
+            hunt.run(seed)
         except ClusterFailed:
             return
     pytest.fail(f"{hunt.most_seeds} runs kept every promise, and nodes {hunt.mutant.__name__}")

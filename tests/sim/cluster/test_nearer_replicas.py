@@ -4,7 +4,7 @@ wrong node hears where to go (KIP-951)."""
 from typing import Any
 from uuid import UUID
 
-from kafkapy.broker.config.shared_values import RACK_AWARE_SELECTOR
+from kafkapy.broker.config.table.shared_values import RACK_AWARE_SELECTOR
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch

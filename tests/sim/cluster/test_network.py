@@ -116,3 +116,22 @@ def test_broken_connections_are_heard_on_both_sides(bench: SimBench) -> None:
     echo, client, _ = bench.connected()
     bench.net.break_connections("here", "there")
     bench.run_until(lambda: client.down is Down.BROKEN and echo.heard[0].down is Down.BROKEN)
+
+
+def test_old_requests_arrive_behind_new_ones_where_a_connection_is_half_open(
+    bench: SimBench,
+) -> None:
+    """One end takes it for gone and asks again on a new one; the other end hears everything."""
+    echo, client, channel = bench.connected()
+    channel.send((framed(b"old"),))
+    bench.net.half_open("here", "there", 1_000)
+    bench.run_until(lambda: client.down is Down.BROKEN)
+    again = Heard()
+    new = bench.connect(Address("there", PORT), again)
+    bench.run_until(lambda: again.events == ["up"])
+    new.send((framed(b"new"),))
+    bench.run_until(lambda: again.frames == [b"new"])
+    assert echo.heard[0].frames == []
+    bench.run_until(lambda: echo.heard[0].down is Down.BROKEN)
+    assert echo.heard[0].frames == [b"old"]
+    assert client.frames == []

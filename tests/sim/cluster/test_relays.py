@@ -1,95 +1,14 @@
 """Relays on three nodes of which any may die: what is in the source is in the target once."""
 
-from collections import Counter
-
 import pytest
 
-from kafkapy.broker.relays.reading import read_committed
+from kafkapy.broker.relays import wiring
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
 from kafkapy.protocol.records import Record
-from kafkapy.sim.cluster.host import Host
-from tests.sim.cluster.kit import Kit
-
-SOURCE, TARGET = "source", "target"
-TARGETS = 2
-
-
-class RelayKit(Kit):
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.rng = self.world.rng.fork("relays")
-        self.create(TARGET, partitions=TARGETS)
-        self.create(SOURCE, kafkapy_relay_to=TARGET)
-        self.sent = 0
-
-    def send(self, count: int) -> None:
-        """To whoever leads, once: who does not answer may have it or not."""
-        rng = self.rng
-        self.send_due_in(*(rng.between(0, 4_000) if rng.below(3) else 0 for _ in range(count)))
-
-    def send_due_in(self, *waits: int) -> None:
-        """Milliseconds; 0: it waits for nothing."""
-        leader = self.leader_or_none(SOURCE)
-        if leader is None:
-            return
-        wall = leader.clock.wall()
-        records = []
-        for wait in waits:
-            self.sent += 1
-            headers = (("kafkapy.delay.ms", b"%d" % wait),) if wait else ()
-            records.append(NewRecord(b"%d" % self.rng.below(5), b"%d" % self.sent, wall, headers))
-        body = {
-            "transactional_id": None,
-            "acks": -1,
-            "timeout": 5_000,
-            "topic_data": [
-                {
-                    "name": SOURCE,
-                    "topic_id": self.partition(leader, SOURCE).topic_id,
-                    "partition_data": [{"index": 0, "records": build_batch(records)}],
-                }
-            ],
-        }
-        self.client.send(leader.node_id, ApiKey.PRODUCE, body, lambda _: None)
-
-    def committed(self, topic: str, index: int) -> list[Record]:
-        """As its leader has them for readers of committed records."""
-        for host in self.world.brokers:
-            node = host.node
-            partition = node and node.broker and node.broker.partitions.get(topic, index)
-            if partition and partition.is_leader:
-                break
-        else:
-            return []
-        log, offset = partition.log, partition.log.log_start_offset
-        found: list[Record] = []
-        while offset < log.last_stable_offset:
-            stretch = read_committed(log, offset, 1 << 20)
-            found += stretch.records
-            offset = stretch.next_offset
-        return found
-
-    def arrived(self) -> list[Record]:
-        return [one for index in range(TARGETS) for one in self.committed(TARGET, index)]
-
-    @property
-    def is_done(self) -> bool:
-        return len(self.arrived()) >= len(self.committed(SOURCE, 0))
-
-    def victim(self) -> Host:
-        return self.world.hosts[self.rng.between(1, 3)]
-
-
-def check(kit: RelayKit) -> None:
-    kit.wait(lambda: all(host.is_serving for host in kit.world.brokers))
-    kit.wait_for_all_in_sync()
-    source = Counter(one.value for one in kit.committed(SOURCE, 0))
-    assert source, "something was written"
-    kit.wait(lambda: kit.is_done)
-    kit.world.run(6_000)  # nothing more comes
-    assert Counter(one.value for one in kit.arrived()) == source
+from kafkapy.relays.rule import ATTEMPTS, number
+from tests.sim.cluster.relay_kit import SOURCE, TARGET, RelayKit, check
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -106,6 +25,24 @@ def test_each_record_arrives_once_whoever_dies(seed: int) -> None:
         kit.world.run(kit.rng.between(50, 500))
         dead.start()
         kit.wait(lambda host=dead: host.is_serving)  # type: ignore[misc]
+    check(kit)
+
+
+def test_what_does_not_fit_in_memory_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty entries are kept of many more that wait, and leaders die while they look for more."""
+    monkeypatch.setattr(wiring, "MOST_WAITING", 20)
+    monkeypatch.setattr(wiring, "LEAST_WAITING", 20)
+    kit = RelayKit(7)
+    for _ in range(2):
+        for _ in range(4):
+            kit.send(16)
+            kit.world.run(100)
+        leader = kit.leader_or_none(SOURCE)
+        assert leader is not None
+        leader.kill()
+        kit.world.run(500)
+        leader.start()
+        kit.wait(lambda host=leader: host.is_serving)  # type: ignore[misc]
     check(kit)
 
 
@@ -201,3 +138,137 @@ def test_an_error_of_the_target_is_waited_out() -> None:
     assert len([line for line in said if "no topic late" in line]) == 1
     kit.create("late")
     kit.wait(lambda: [one.value for one in kit.committed("late", 0)] == [b"x"])
+
+
+def order_of_keys(records: list[Record]) -> dict[bytes | None, list[bytes | None]]:
+    found: dict[bytes | None, list[bytes | None]] = {}
+    for one in records:
+        found.setdefault(one.key, []).append(one.value)
+    return found
+
+
+@pytest.mark.parametrize(("seed", "targets"), [(24, 4), (22, 2), (23, 3)])
+def test_each_key_stays_in_order_from_several_partitions(seed: int, targets: int) -> None:
+    """To as many, to half as many, and to others; whoever dies."""
+    kit = RelayKit(seed, partitions=4, targets=targets)
+    for _ in range(3):
+        for _ in range(3):
+            kit.send_due_in(*[0] * 10)
+            kit.world.run(kit.rng.between(5, 200))
+        kit.one_dies()
+        kit.send_due_in(*[0] * 10)
+    check(kit)
+    assert order_of_keys(kit.arrived()) == order_of_keys(kit.all_of(SOURCE))
+
+
+@pytest.mark.parametrize("seed", [31])
+def test_what_a_producers_transactions_committed_arrives_once_and_nothing_else(seed: int) -> None:
+    """Of two partitions each; some are aborted, some left open, and a node dies between."""
+    kit = RelayKit(seed, partitions=2, kafkapy_relay_delay_ms="300")
+    for _ in range(3):
+        for _ in range(3):
+            kit.send_in_a_transaction(6)
+            kit.world.run(kit.rng.between(5, 400))
+        kit.one_dies()
+    kit.send_in_a_transaction(6)
+    check(kit)
+
+
+@pytest.mark.parametrize("seed", [41])
+def test_retries_come_back_once_and_the_last_ones_are_dead_letters_once(seed: int) -> None:
+    kit = RelayKit(seed, partitions=2)
+    kit.create("dead")
+    kit.alter(retry_delays="200ms,1s", dead_letter_topic="dead")
+    for _ in range(3):
+        kit.send_with(*([("kafkapy.attempts", kit.rng.below(4))] for _ in range(20)))
+        kit.world.run(kit.rng.between(50, 800))
+        kit.one_dies()
+    check(kit, TARGET, "dead")
+    attempts = {one.value: number(one.headers, ATTEMPTS) or 0 for one in kit.all_of(SOURCE)}
+    for one in kit.arrived():
+        assert number(one.headers, ATTEMPTS) == attempts[one.value] + 1
+    assert {attempts[one.value] for one in kit.all_of("dead")} == {2, 3}
+
+
+RULES: list[dict[str, str | None]] = [
+    {"delay_ms": None, "where": None, "otherwise": None},
+    {"delay_ms": "400", "where": None, "otherwise": None},
+    {"delay_ms": "2500", "where": None, "otherwise": None},
+    {"delay_ms": "1500", "where": "number(key) < 3", "otherwise": "rest"},
+    {"delay_ms": None, "where": "number(key) > 1", "otherwise": "rest"},
+]
+
+
+@pytest.mark.parametrize("seed", [2019, 5000])
+def test_a_rule_that_is_altered_loses_and_doubles_nothing_that_waits(seed: int) -> None:
+    """Longer, shorter, none, another condition; at any moment, and a node dies about then. (With
+    the last seed two nodes relay to each other at the same time.)"""
+    kit = RelayKit(seed, partitions=2)
+    kit.create("rest")
+    for _ in range(7):
+        kit.send(10)
+        kit.world.run(kit.rng.between(5, 700))
+        kit.alter(**RULES[kit.rng.below(len(RULES))])
+        kit.send(5)
+        if kit.rng.below(2):
+            kit.world.run(kit.rng.between(0, 60))
+            kit.one_dies()
+    check(kit, TARGET, "rest")
+
+
+def test_a_retry_topic_may_have_other_delays_while_records_wait() -> None:
+    kit = RelayKit(61)
+    kit.create("dead")
+    for delays in ("500ms,3s", "1s", "100ms,200ms,300ms", "2s,2s"):
+        kit.alter(retry_delays=delays, dead_letter_topic="dead")
+        kit.send_with(*([("kafkapy.attempts", kit.rng.below(4))] for _ in range(15)))
+        kit.world.run(kit.rng.between(50, 900))
+        kit.one_dies()
+    check(kit, TARGET, "dead")
+
+
+@pytest.mark.parametrize("seed", [71, 72])
+def test_each_target_gets_all_once_however_often_another_is_named(seed: int) -> None:
+    """What is for neither of them goes elsewhere once as well."""
+    kit = RelayKit(seed, partitions=2, kafkapy_relay_where="number(key) > 2")
+    kit.create("rest")
+    kit.create("other")
+    kit.alter(otherwise="rest")
+    for target in ("other", TARGET, None, "other", TARGET):
+        kit.send_due_in(*(kit.rng.below(2) * kit.rng.between(1, 900) for _ in range(8)))
+        kit.world.run(kit.rng.between(5, 900))
+        if target is None:
+            kit.alter(to=None, where=None, otherwise=None)
+        else:
+            kit.alter(to=target, where="number(key) > 2", otherwise="rest")
+        kit.world.run(kit.rng.between(0, 60))
+        kit.one_dies()
+    check(kit, TARGET, "rest")
+    kit.alter(to="other")
+    check(kit, "other", "rest")
+    assert not set(kit.values(TARGET)) & set(kit.values("rest"))
+
+
+def test_a_target_that_is_made_again_gets_all_again() -> None:
+    kit = RelayKit(81)
+    kit.send_due_in(0, 0, 50)
+    kit.wait(lambda: kit.is_done and len(kit.arrived()) == 3)
+    kit.delete(TARGET)
+    kit.send_due_in(0, 0)
+    kit.world.run(1_000)
+    kit.create(TARGET)
+    check(kit)
+    assert len(kit.arrived()) == 5
+
+
+def test_dead_letters_that_come_back_at_once_are_a_circle() -> None:
+    kit = RelayKit(91)
+    kit.create("dead", kafkapy_relay_to=SOURCE)
+    kit.alter(retry_delays="1h", dead_letter_topic="dead")
+    said: list[str] = []
+    for host in kit.world.brokers:
+        host.on_line.append(lambda _, line: said.append(str(line)))
+    kit.send_with([("kafkapy.attempts", 1)])
+    kit.world.run(10_000)
+    assert len(kit.all_of(SOURCE)) + len(kit.all_of("dead")) <= 2
+    assert any("a circle: " in line for line in said)

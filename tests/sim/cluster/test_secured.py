@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafkapy.broker.config.jaas import PLAIN_MODULE, SCRAM_MODULE
+from kafkapy.broker.config.security.jaas import PLAIN_MODULE, SCRAM_MODULE
 from kafkapy.protocol import scram
 from kafkapy.sim.cluster.world import COMBINED, ClusterWorld
 from tests.broker.security.gate import credential

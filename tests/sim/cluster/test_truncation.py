@@ -7,7 +7,6 @@ import pytest
 
 from kafkapy.broker.replication import fetcher
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
 from tests.sim.cluster.kit import ALL, Kit
 
 
@@ -24,6 +23,21 @@ def test_a_follower_that_cuts_to_its_high_watermark_is_caught(
     )
     with pytest.raises(AssertionError, match=r"b.committed"):
         _second_leader_dies_when_the_last_one_has_cut(Kit(1, ("broker",) * 3 + ("controller",)))
+
+
+def test_who_led_without_writing_says_nothing_of_a_cut() -> None:
+    """The next leader does not know its epoch, and it forgets it: no record goes."""
+    kit = Kit(2, ("broker",) * 3 + ("controller",))
+    kit.lead([1, 2, 3])
+    assert kit.produce(b"value")
+    kit.wait_for_all_in_sync()
+    kit.lead([2, 1, 3])
+    kit.lead([1, 2, 3])
+    kit.lead([3, 1, 2])
+    kit.wait_for_all_in_sync()
+    for host in kit.world.brokers:
+        assert not host.journal.said("log truncated to its leader's")
+    kit.check()
 
 
 def _second_leader_dies_when_the_last_one_has_cut(kit: Kit) -> None:
@@ -58,16 +72,8 @@ def _second_leader_dies_when_the_last_one_has_cut(kit: Kit) -> None:
 
 def _send(kit: Kit, value: bytes, acks: int) -> list[Any]:
     """To the first one; what it answers, once it does."""
-    partition = kit.partition(kit.world.hosts[1])
-    records = build_batch([NewRecord(value=value, timestamp=kit.world.clock.now())])
-    topic = {
-        "name": "t",
-        "topic_id": partition.topic_id,
-        "partition_data": [{"index": 0, "records": records}],
-    }
-    body = {"transactional_id": None, "acks": acks, "timeout": 5_000, "topic_data": [topic]}
     heard: list[Any] = []
-    kit.client.send(1, ApiKey.PRODUCE, body, heard.append)
+    kit.client.send(1, ApiKey.PRODUCE, kit.to_produce(value, acks), heard.append)
     return heard
 
 

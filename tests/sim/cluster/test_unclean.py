@@ -3,6 +3,8 @@ their records where the topic says so; and who comes back follows."""
 
 from typing import Any
 
+import pytest
+
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import NO_NODE
 from kafkapy.protocol.api_keys import ApiKey
@@ -10,6 +12,7 @@ from kafkapy.sim.cluster.host import Host
 from tests.sim.cluster.kit import Kit
 
 BROKERS_APART = ("broker",) * 3 + ("controller",)
+TOPIC, BROKER = 2, 4
 UNCLEAN = "unclean.leader.election.enable"
 
 
@@ -32,10 +35,10 @@ class Alone(Kit):
         host.kill()
         self.wait(lambda: host.node_id not in self.state().isr)
 
-    def allow_unclean(self) -> None:
+    def allow_unclean(self, resource_type: int = TOPIC, name: str = "t") -> None:
         """At run time, by whoever decides that an old answer is better than none."""
         change = {"name": UNCLEAN, "config_operation": 0, "value": "true"}
-        resource = {"resource_type": 2, "resource_name": "t", "configs": [change]}
+        resource = {"resource_type": resource_type, "resource_name": name, "configs": [change]}
         body = {"resources": [resource], "validate_only": False}
         alive = next(host for host in self.world.brokers if host.is_serving)
         answer = self.client.ask(alive.node_id, ApiKey.INCREMENTAL_ALTER_CONFIGS, body)
@@ -57,10 +60,12 @@ def test_nobody_leads_until_one_that_has_everything_is_back() -> None:
     kit.check()
 
 
-def test_where_the_topic_allows_it_another_leads_and_all_follow_it() -> None:
+@pytest.mark.parametrize(("resource_type", "name"), [(TOPIC, "t"), (BROKER, "")])
+def test_where_it_is_allowed_another_leads_and_all_follow_it(resource_type: int, name: str) -> None:
+    """Of the topic, or of all by the default of all brokers."""
     kit = Alone(2)
     kit.start(kit.early)
-    kit.allow_unclean()
+    kit.allow_unclean(resource_type, name)
     kit.wait(lambda: kit.leader_or_none() is kit.early)
     kit.acknowledged = [b"on all"]
     kit.produce_until_acknowledged(b"in another history")

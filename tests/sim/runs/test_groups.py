@@ -90,12 +90,12 @@ def acknowledges_what_it_does_not_write(patch: pytest.MonkeyPatch) -> None:
     append = PartitionShardLog.append
     count = 0
 
-    def losing(log: PartitionShardLog, batch: bytes, *, transaction_version: int = 0) -> int:
+    def losing(log: PartitionShardLog, batch: bytes, **checked: Any) -> int:
         nonlocal count
         count += 1
         if count % 10 == 0:
             return log.end_offset
-        return append(log, batch, transaction_version=transaction_version)
+        return append(log, batch, **checked)
 
     patch.setattr(PartitionShardLog, "append", losing)
 

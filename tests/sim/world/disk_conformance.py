@@ -1,8 +1,8 @@
 """What every Disk promises (core/seams.py), as one class of tests.
 
-`tests/sim/world/test_disk.py`, `tests/server/test_disk.py` and `tests/testing/test_memory_disk.py`
-inherit `DiskConformance`, each with its own disk. Those whose files let a turn keep what is
-appended (core/turn.py) inherit `TurnConformance` too.
+`tests/sim/world/test_disk.py`, `tests/server/disk/test_disk.py` and
+`tests/testing/node/test_memory_disk.py` inherit `DiskConformance`, each with its own disk. Those
+whose files let a turn keep what is appended (core/turn.py) inherit `TurnConformance` too.
 """
 
 from collections.abc import Callable

@@ -8,14 +8,18 @@
 
 A decision is made once and kept until an ACL changes: then `version` is another and nothing is
 known any more. Whoever keeps a decision of ours for itself (the cache of Produce frames) keeps
-the version with it and compares. KIP-11, KIP-290, KIP-801.
+the version with it and compares. A name that is longer than a topic's can be is kept by its hash:
+clients make names up. KIP-11, KIP-290, KIP-801.
 """
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Final
 
 from kafkapy.broker.requests.request import Peer
+from kafkapy.broker.security.authorizer.hosts import canonical_host
 from kafkapy.broker.security.authorizer.index import AclIndex, Entry
+from kafkapy.core.limits import MAX_TOPIC_NAME_LENGTH
 from kafkapy.core.seams import Journal
 from kafkapy.kraft.acls import (
     WILDCARD,
@@ -28,7 +32,8 @@ from kafkapy.kraft.acls import (
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 
-# Of (who, from where, what, which resource); each takes some 300 bytes. Full, it starts over.
+# Of (who, from where, what, which resource); each takes some 300 bytes, and with the longest of
+# names 250 more. Full, it starts over.
 MOST_DECISIONS: Final = 100_000
 # A name that stands for any resource of a type: super users may, and all where nothing is said.
 _ANY_RESOURCE: Final = "hardcode"
@@ -37,6 +42,9 @@ SUPER_USER: Final = "super user"
 THIS_NODE: Final = "this node"
 NO_ACL: Final = "no ACL for this resource"
 NO_MATCH: Final = "no ACL matches"
+
+# What is asked; a long name by its hash, which no name equals.
+_Question = tuple[str, str, int, int, str | bytes]
 
 
 class Authorizer:
@@ -50,8 +58,8 @@ class Authorizer:
         self._allows_without_acl = allows_without_acl
         self._journal = journal
         self._index = AclIndex()
-        self._decided: dict[tuple[str, str, int, int, str], bool] = {}
-        self._wondered: dict[tuple[str, str, int, int, str], bool] = {}
+        self._decided: dict[_Question, bool] = {}
+        self._wondered: dict[_Question, bool] = {}
 
     def follow(self, image: MetadataImage, delta: Delta) -> None:
         if self._index.follow(image, delta):
@@ -68,7 +76,8 @@ class Authorizer:
         return iter(self._index)
 
     def allows(self, peer: Peer, operation: int, resource_type: int, name: str) -> bool:
-        key = (peer.principal, peer.host, operation, resource_type, name)
+        kept = name if len(name) <= MAX_TOPIC_NAME_LENGTH else _hash(name)
+        key = (peer.principal, peer.host, operation, resource_type, kept)
         decided = self._decided.get(key)
         if decided is None:
             if len(self._decided) >= MOST_DECISIONS:
@@ -78,7 +87,8 @@ class Authorizer:
 
     def would_allow(self, peer: Peer, operation: int, resource_type: int, name: str) -> bool:
         """As `allows`, where no is no refusal: something is left out, or another way is open."""
-        key = (peer.principal, peer.host, operation, resource_type, name)
+        kept = name if len(name) <= MAX_TOPIC_NAME_LENGTH else _hash(name)
+        key = (peer.principal, peer.host, operation, resource_type, kept)
         allowed = self._wondered.get(key)
         if allowed is None:
             if len(self._wondered) >= MOST_DECISIONS:
@@ -93,11 +103,10 @@ class Authorizer:
             return True
         literal: dict[int, set[str]] = {Permission.DENY: set(), Permission.ALLOW: set()}
         prefixed: dict[int, set[str]] = {Permission.DENY: set(), Permission.ALLOW: set()}
+        host = canonical_host(peer.host)
         for entry in self._index.of_type(resource_type):
             acl = entry.acl
-            if acl.operation in (operation, Operation.ALL) and entry.is_of(
-                peer.principal, peer.host
-            ):
+            if acl.operation in (operation, Operation.ALL) and entry.is_of(peer.principal, host):
                 table = prefixed if acl.pattern_type == PatternType.PREFIXED else literal
                 table[acl.permission].add(acl.resource_name)
         if WILDCARD in literal[Permission.DENY]:
@@ -121,7 +130,7 @@ class Authorizer:
                 principal=peer.principal,
                 host=peer.host,
                 operation=Operation(operation).name,
-                resource=f"{ResourceType(resource_type).name}:{name}",
+                resource=f"{ResourceType(resource_type).name}:{_shortened(name)}",
                 rule=rule,
             )
         return allowed
@@ -139,9 +148,11 @@ class Authorizer:
             return True, THIS_NODE
         allowing: Entry | None = None
         is_spoken_of = False
+        # Another node may have handed it on as its socket saw it.
+        host = canonical_host(peer.host)
         for entry in self._index.about(resource_type, name):
             is_spoken_of = True
-            if entry.is_of(peer.principal, peer.host) and entry.is_about(operation):
+            if entry.is_of(peer.principal, host) and entry.is_about(operation):
                 if entry.acl.permission == Permission.DENY:
                     return False, _told(entry)
                 allowing = entry
@@ -150,6 +161,15 @@ class Authorizer:
         if is_spoken_of:
             return False, NO_MATCH
         return self._allows_without_acl, NO_ACL
+
+
+def _hash(name: str) -> bytes:
+    return sha256(name.encode("utf-8", "surrogatepass")).digest()
+
+
+def _shortened(name: str) -> str:
+    most = MAX_TOPIC_NAME_LENGTH
+    return name if len(name) <= most else f"{name[:most]}... ({len(name)} characters)"
 
 
 def _told(entry: Entry) -> str:

@@ -5,9 +5,9 @@ broker's: Apache Kafka has no row for them either, and DescribeConfigs does not 
 """
 
 from kafkapy.broker.config.broker_config import BrokerConfig
-from kafkapy.broker.config.refusals import STANDARD_AUTHORIZER
-from kafkapy.broker.config.table import ALLOW_WITHOUT_ACL, SUPER_USERS
-from kafkapy.broker.config.values import ConfigError
+from kafkapy.broker.config.table.broker_keys import ALLOW_WITHOUT_ACL, SUPER_USERS
+from kafkapy.broker.config.table.refusals import STANDARD_AUTHORIZER
+from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.broker.hooks.of_node import NodeHooks
 from kafkapy.broker.security.authorizer.authorizer import Authorizer
 from kafkapy.core.seams import Clock, Journal

@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from kafkapy.broker.security.authorizer.hosts import canonical_host, canonical_network
 from kafkapy.kraft.acls import (
     ANYBODY,
     NETWORKS_AS_HOSTS,
@@ -21,7 +22,6 @@ from kafkapy.kraft.acls import (
     PatternType,
     Permission,
     acl_of,
-    network_of,
 )
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import METADATA_VERSION, MetadataImage
@@ -42,16 +42,17 @@ IMPLIES: Final[dict[int, frozenset[int]]] = {
 
 
 class Entry(NamedTuple):
-    """One ACL, ready to be asked. `network` where its host is one."""
+    """One ACL, ready to be asked: by canonical hosts. `network` where its own is one."""
 
     acl: Acl
+    host: str
     network: Network | None
 
     def is_of(self, principal: str, host: str) -> bool:
         acl = self.acl
         if acl.principal not in (principal, ANYBODY):
             return False
-        if acl.host in (WILDCARD, host):
+        if self.host in (WILDCARD, host):
             return True
         return self.network is not None and ip_address(host) in self.network
 
@@ -89,8 +90,8 @@ class AclIndex:
             record = image.acls.get(id_)
             if record is not None:
                 acl = acl_of(record)
-                network = network_of(acl.host) if has_networks else None
-                self._add(id_, Entry(acl, network))
+                network = canonical_network(acl.host) if has_networks else None
+                self._add(id_, Entry(acl, canonical_host(acl.host), network))
         self._measure()
         return True
 

@@ -24,6 +24,7 @@ from kafkapy.http.api.parameters import bounded
 from kafkapy.http.confluent.errors import V2, Code, Refusal, answered
 from kafkapy.http.confluent.v2.formats import FORMATS, READINGS, media_type, named, read
 from kafkapy.http.confluent.v2.instances import Instance, Instances, Key, Wanted
+from kafkapy.http.entrance.origins import require_own_page
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
@@ -142,6 +143,8 @@ class Consumers:
         return answered({"offsets": rows}, media_type=V2)
 
     async def records(self, request: Request) -> Response:
+        # It is a GET, and what it tells is told nobody else.
+        require_own_page(request.headers, self._site.config.http_cors_allowed_origins)
         timeout = request.query_params.get("timeout")
         most = bounded(request.query_params.get("max_bytes", _MOST_BYTES), "max_bytes", -1, 2**63)
         most = _MOST_BYTES if most < 0 else min(most, _MOST_BYTES)
@@ -167,7 +170,7 @@ class Consumers:
         delivered = dict(one.delivered)
         try:
             for where, several in await one.some(seconds, most):
-                shown = self._schemas.shown(several, READINGS[one.wanted.form])
+                shown = self._schemas.shown(one.kafka, several, READINGS[one.wanted.form])
                 async with aclosing(shown) as messages:
                     async for message in messages:
                         told = read(one.wanted.form, message, f"{where.topic}-{where.partition}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kafkapy.http.confluent.errors import Code, Refusal
-from kafkapy.http.rest.values import to_bytes
+from kafkapy.http.rest.values import from_base64
 
 FORMATS: Final = ("binary", "json", "avro", "jsonschema", "protobuf")
 BY_SCHEMA: Final[Mapping[str, str]] = {"avro": "AVRO", "jsonschema": "JSON", "protobuf": "PROTOBUF"}
@@ -52,7 +52,7 @@ def message_of(form: str, record: Any) -> dict[str, Any]:
         said = record.get(part)
         if said is not None and form not in BY_SCHEMA:
             packed = json.dumps(said, separators=(",", ":")).encode()
-            message[part] = packed if form == "json" else to_bytes({f"{part}Base64": said}, part)
+            message[part] = packed if form == "json" else from_base64(said, part)
         else:
             message[part] = said
     return message

@@ -14,14 +14,17 @@ from typing import Final, NamedTuple
 
 import trio
 
+from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Journal
 from kafkapy.http.confluent.errors import Code, Refusal
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
+from kafkapy.http.kafka.unread import size_of
 from kafkapy.http.rest.push.feeds import Feed, Some
 from kafkapy.http.rest.push.members import Member, member_id_of
+from kafkapy.protocol.records import Record
 
 MOST_INSTANCES: Final = 1000
 IDLE_SECONDS: Final = 300.0
@@ -44,6 +47,11 @@ class Wanted(NamedTuple):
     timeout_ms: int
 
 
+class Taken(NamedTuple):
+    where: TopicPartition
+    records: list[Record]
+
+
 class Instance:
     """Used within `lock` only."""
 
@@ -55,7 +63,7 @@ class Instance:
         self.feed: Feed | None = None
         self.delivered: dict[TopicPartition, int] = {}
         self.used_at = trio.current_time()
-        self._kafka = kafka
+        self.kafka = kafka
 
     # --- what is read ---
 
@@ -66,7 +74,7 @@ class Instance:
         self.topics = sorted(topics)
         if topics:
             member = Member(
-                self._kafka, self.key.group, topics, member_id_of(self._kafka), self.wanted.start
+                self.kafka, self.key.group, topics, member_id_of(self.kafka), self.wanted.start
             )
             await member.keep()
             self.feed = member
@@ -77,10 +85,10 @@ class Instance:
         known = await self.committed(partitions)
         for where in set(partitions) - known.keys():
             ends = await records.list_offsets(
-                self._kafka, where.topic, {where.partition: self.wanted.start}, committed=True
+                self.kafka, where.topic, {where.partition: self.wanted.start}, committed=True
             )
             known[where] = ends[where.partition]
-        self.feed = Feed(self._kafka, known)
+        self.feed = Feed(self.kafka, known)
 
     def seek(self, offsets: dict[TopicPartition, int]) -> None:
         for where in offsets:
@@ -92,48 +100,34 @@ class Instance:
             self.feed.positions.update(offsets)
             self.delivered.update(offsets)
 
-    async def some(self, seconds: float, most_bytes: int) -> list[Some]:
+    async def some(self, seconds: float, most_bytes: int) -> list[Taken]:
         """What is there, or comes within so long; what was handed out before is done."""
         if self.feed is None:
             raise Refusal(Code.ILLEGAL_STATE, "it has neither subscribed nor assigned anything")
         if self.wanted.is_automatic:
             await self.commit(None)
-        before = dict(self.feed.positions)
-        found: list[Some] = []
-        with trio.move_on_after(seconds) as waited:
-            while not found:
-                if isinstance(self.feed, Member) and await self.feed.keep():
-                    before = dict(self.feed.positions)
-                found = await self.feed.next()
-                if not found:
-                    before = dict(self.feed.positions)
-        if waited.cancelled_caught:
-            # In the midst of it: what of it came was handed to nobody.
-            self.feed.positions.update(
-                {where: at for where, at in before.items() if where in self.feed.positions}
-            )
-            return []
-        return self._within(found, most_bytes)
+        with trio.move_on_after(seconds):
+            while True:
+                if isinstance(self.feed, Member):
+                    await self.feed.keep()
+                found = self._within(self.feed, await self.feed.next(), most_bytes)
+                if found:
+                    return found
+        return []
 
-    def _within(self, found: list[Some], most_bytes: int) -> list[Some]:
+    def _within(self, feed: Feed, several: list[Some], most_bytes: int) -> list[Taken]:
         """At least one record; the others are read again."""
-        assert self.feed is not None, "it has read"
-        kept: list[Some] = []
-        size = 0
-        for where, several in found:
-            taken = 0
-            for record in several:
-                size += len(record.key or b"") + len(record.value or b"")
-                if size > most_bytes and (kept or taken):
-                    break
-                taken += 1
-            if taken:
-                kept.append(Some(where, several[:taken]))
-            if taken < len(several) and where in self.feed.positions:
-                self.feed.positions[where] = several[taken].offset
-        for where, _ in kept:
-            if where in self.feed.positions:
-                self.delivered[where] = self.feed.positions[where]
+        kept: list[Taken] = []
+        left = most_bytes
+        for where, unread in several:
+            since, at_once = unread.next_offset, unread.take(most_bytes=max(left, 1))
+            upto = unread.next_offset
+            left -= sum(map(size_of, at_once))
+            if left < 0 and (kept or len(at_once) > 1):
+                upto = at_once.pop().offset
+            if feed.went(where, since, upto) and at_once:
+                kept.append(Taken(where, at_once))
+                self.delivered[where] = upto
         return kept
 
     # --- what is done ---
@@ -143,24 +137,32 @@ class Instance:
         wanted = dict(self.delivered) if offsets is None else offsets
         if not wanted:
             return
+        done = wanted
         if isinstance(self.feed, Member):
-            await self.feed.commit(wanted)
+            done = await self.feed.commit(wanted)
         else:
-            await groups.commit(self._kafka, self.key.group, wanted)
+            await groups.commit(self.kafka, self.key.group, wanted)
         if offsets is None:
+            # What is not its own any more is its next owner's to read again.
+            owned = () if self.feed is None else self.feed.positions
             self.delivered = {
-                where: at for where, at in self.delivered.items() if wanted.get(where) != at
+                where: at
+                for where, at in self.delivered.items()
+                if wanted.get(where) != at or (where in owned and where not in done)
             }
+        elif len(done) < len(wanted):
+            topic, partition = min(wanted.keys() - done.keys())
+            raise KafkaError(ErrorCode.STALE_MEMBER_EPOCH, f"{topic}-{partition}")
 
     async def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        found = await groups.committed(self._kafka, self.key.group)
+        found = await groups.committed(self.kafka, self.key.group)
         return {where: found[where] for where in partitions if where in found}
 
     async def ends(self, partitions: Collection[TopicPartition], when: int) -> None:
         offsets = {}
         for where in partitions:
             listed = await records.list_offsets(
-                self._kafka, where.topic, {where.partition: when}, committed=True
+                self.kafka, where.topic, {where.partition: when}, committed=True
             )
             offsets[where] = listed[where.partition]
         self.seek(offsets)
@@ -179,7 +181,7 @@ class Instance:
             with trio.move_on_after(_CLOSE_SECONDS):
                 await self.let_go()
         finally:
-            await self._kafka.__aexit__(None, None, None)
+            await self.kafka.__aexit__(None, None, None)
 
 
 class Instances:

@@ -16,6 +16,7 @@ from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.rest.asking import json_object
 from kafkapy.http.rest.messages import MOST_MESSAGES
 from kafkapy.http.site import Site
+from kafkapy.kraft.acls import Operation, ResourceType
 
 
 class Produce:
@@ -35,6 +36,7 @@ class Produce:
         topic, kafka = request.path_params["topic"], self._site.kafka(request)
         form = named(request.headers.get("content-type", ""), "json")
         body = await json_object(request)
+        await kafka.require(Operation.WRITE, ResourceType.TOPIC, topic)
         kafka.topic(topic)
         if partition is not None:
             kafka.partition(topic, partition)

@@ -20,13 +20,15 @@ from kafkapy.http.confluent.v3.clusters import check_cluster
 from kafkapy.http.confluent.v3.records import message_of, row_of
 from kafkapy.http.confluent.v3.stream import parsed
 from kafkapy.http.confluent.writing import Writing
-from kafkapy.http.entry import READ
+from kafkapy.http.entrance.entry import READ
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem
 from kafkapy.http.rest.asking import json_object
 from kafkapy.http.rest.messages import MOST_MESSAGES, Draft
+from kafkapy.http.serving.streams import Lasting
 from kafkapy.http.site import Site
+from kafkapy.kraft.acls import Operation, ResourceType
 
 
 class Produce:
@@ -40,9 +42,11 @@ class Produce:
     async def records(self, request: Request) -> Response:
         check_cluster(self._site, request)
         kafka, topic = self._site.kafka(request), request.path_params["topic"]
+        await kafka.require(Operation.WRITE, ResourceType.TOPIC, topic)
         kafka.topic(topic)
         if "content-length" not in request.headers:
-            return _Rows(self._rows(request, kafka, topic))
+            gone = self._site.streams.enter(request.scope)
+            return Lasting(_Rows(self._rows(request, kafka, topic)), gone)
         rows = [row async for row in self._rows(request, kafka, topic)]
         if len(rows) == 1:
             status = int(str(rows[0]["error_code"])[:3])
@@ -57,6 +61,7 @@ class Produce:
         entries = (await json_object(request)).get("entries")
         if not isinstance(entries, list) or not 0 < len(entries) <= MOST_MESSAGES:
             raise Refusal(400, f"entries is a list of 1 to {MOST_MESSAGES}")
+        await kafka.require(Operation.WRITE, ResourceType.TOPIC, topic)
         kafka.topic(topic)
         successes, failures = [], []
         for entry, row in zip(entries, await self._written(kafka, topic, entries), strict=True):

@@ -16,7 +16,7 @@ from kafkapy.http.confluent.errors import refusal_of, told
 from kafkapy.http.confluent.writing import Done, number_of_partition
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem
-from kafkapy.http.rest.values import to_bytes
+from kafkapy.http.rest.values import from_base64
 
 _FIELDS: Final = frozenset(("id", "partition_id", "headers", "key", "value", "timestamp"))
 _PLAIN: Final = ("BINARY", "JSON", "STRING")
@@ -65,7 +65,7 @@ def _plain(part: str, kind: str, data: Any) -> bytes | None:
         return json.dumps(data, separators=(",", ":")).encode()
     if not isinstance(data, str):
         raise Problem(400, f"{part}: {kind} is a text")
-    return data.encode() if kind == "STRING" else to_bytes({f"{part}Base64": data}, part)
+    return data.encode() if kind == "STRING" else from_base64(data, part)
 
 
 def _schema(part: str, kind: str | None, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kafkapy.http.alerting.judge import FIRING
+from kafkapy.http.alerting.rules import KINDS
 from kafkapy.http.console.asked import Asked, Lacking, Pages
 from kafkapy.http.health import look, worst
 from kafkapy.kraft.acls import CLUSTER_NAME
@@ -21,6 +22,7 @@ async def show(asked: Asked) -> Any:
         findings=findings,
         alerts=alerts,
         rules=site.judge.rules,
+        kinds=KINDS,
     )
 
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from kafkapy.http.console.asked import Asked, Lacking, Pages
-from kafkapy.http.console.settings import settings_of_broker
+from kafkapy.http.console.pages.settings import broker_of, rows_of
+from kafkapy.http.console.settings import Place, Setting, settings_of
 from kafkapy.http.kafka.errors import KafkaError, check
-from kafkapy.http.problems import Problem
 from kafkapy.protocol.api_keys import ApiKey
 
 # Of no topic: directories are told all the same, and thousands of partitions are not.
@@ -13,33 +13,27 @@ _NO_TOPICS: dict[str, Any] = {"topics": []}
 
 
 async def show(asked: Asked) -> Any:
-    said = asked.path("broker")
-    if not await asked.site.may_describe_cluster(asked.request):
-        raise Lacking("DESCRIBE", "CLUSTER", "kafka-cluster")
-    known = asked.kafka.image.brokers.get(int(said)) if said.isdecimal() else None
-    if known is None:
-        raise Problem(404, f"there is no broker {said}")
-    if known.id not in asked.kafka.brokers():
-        raise Problem(409, f"broker {known.id} is not up: only it knows its directories")
+    place = await broker_of(asked)
+    known = asked.kafka.image.brokers[int(place.name)]
     shows_all = asked.query("all") == "1"
-    settings, lacking = await _settings(asked, known.id)
+    settings, lacking = await _settings(asked, place)
     return asked.page(
         "broker.html",
         broker=known,
         is_here=known.id == asked.site.link.node.node_id,
         endpoints=[(one.name, f"{one.host}:{one.port}") for one in known.endpoints],
         directories=await _directories(asked, known.id),
-        rows=[one for one in settings if shows_all or one["is_set"]],
+        rows=rows_of(place, settings, shows_all=shows_all),
         count=len(settings),
         shows_all=shows_all,
         lacking=lacking,
     )
 
 
-async def _settings(asked: Asked, broker: int) -> tuple[list[dict[str, Any]], Lacking | None]:
+async def _settings(asked: Asked, place: Place) -> tuple[list[Setting], Lacking | None]:
     """Who may see brokers need not be let see their settings: then the page says so."""
     try:
-        return await settings_of_broker(asked, broker), None
+        return await settings_of(asked, place), None
     except Lacking as lacking:
         return [], lacking
 

@@ -46,7 +46,9 @@ async def check(asked: Asked) -> Any:
     level = state.config(name).level
     try:
         known = await _known(schemas, name, schema)
-        found = await schemas.registry.differences(name, schema, None, normalize=False)
+        found = await schemas.registry.differences(
+            name, schema, None, normalize=False, visible=schemas.visible
+        )
     except RegistryError as failed:
         if failed.code != ErrorCode.INVALID_SCHEMA:
             raise
@@ -67,14 +69,17 @@ async def register(asked: Asked) -> Any:
     schemas = Schemas(asked)
     name, schema = _draft(await asked.fields())
     await schemas.require(Operation.WRITE, name)
-    made = await schemas.registry.register(Registration(name, schema))
+    wanted = Registration(name, schema)
+    made = await schemas.registry.register(wanted, visible=schemas.visible)
     return asked.go("/console/schema", subject=name, version=str(made.version), done="registered")
 
 
 async def _known(schemas: Schemas, name: str, schema: Schema) -> StoredSchema | None:
     """The version that is exactly this."""
     try:
-        return await schemas.registry.look_up(name, schema, normalize=False, deleted=False)
+        return await schemas.registry.look_up(
+            name, schema, normalize=False, deleted=False, visible=schemas.visible
+        )
     except RegistryError as failed:
         if failed.code in (ErrorCode.SUBJECT_NOT_FOUND, ErrorCode.SCHEMA_NOT_FOUND):
             return None

@@ -1,5 +1,6 @@
 """Groups: which there are, who is in them, and how far behind they are."""
 
+from collections import Counter
 from typing import Any, Final, NamedTuple
 
 from kafkapy.core.errors import Corrupt, ErrorCode
@@ -10,16 +11,19 @@ from kafkapy.http.console.asked import Asked, Pages
 from kafkapy.http.console.charts import Chart, chart, count
 from kafkapy.http.console.lag import Lag, ages_of, lag_of, total_lags
 from kafkapy.http.console.paging import part_of
-from kafkapy.http.kafka import groups
+from kafkapy.http.kafka import groups, shares
 from kafkapy.http.kafka.errors import KafkaError, check
 from kafkapy.http.problems import Problem
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.api_keys import ApiKey
 
 _ROWS: Final = 25
-_SHARE: Final = "share"
 # A group that has members and stands for that long is worth a word.
 _STANDS_MS: Final = 60_000
+
+
+# Where a share group reads and has not begun.
+NOWHERE: Final = shares.Place(None, None)
 
 
 class Member(NamedTuple):
@@ -40,19 +44,23 @@ async def show(asked: Asked) -> Any:
     text = asked.query("q").lower()
     found = [one for one in await groups.list_groups(asked.kafka) if text in one.name.lower()]
     part = part_of(asked, found, _ROWS)
-    lags = await total_lags(asked.kafka, [one.name for one in part.rows if one.type != _SHARE])
+    of_shares = {one.name for one in part.rows if one.type == shares.SHARE}
+    others = [one.name for one in part.rows if one.name not in of_shares]
+    lags = await total_lags(asked.kafka, others, of_shares)
     return asked.page("groups.html", part=part, lags=lags, text=asked.query("q"))
 
 
 async def one_group(asked: Asked) -> Any:
     name = asked.query("name")
-    listed = next((one for one in await groups.list_groups(asked.kafka) if one.name == name), None)
-    if listed is not None and listed.type == _SHARE:
-        return asked.page("share_group.html", name=name, listed=listed)
+    if await shares.is_one(asked.kafka, name):
+        return await _share_group(asked, name)
     with asked.needs("DESCRIBE", "GROUP", name):
         group = await described(asked, name)
         committed = await groups.committed(asked.kafka, name)
-    owners = {where: member for member in group.members for where in member.owned}
+    seen = await _visible(asked, {where.topic for one in group.members for where in one.owned})
+    owners = {
+        where: member for member in group.members for where in member.owned if where.topic in seen
+    }
     lags = await lag_of(asked.kafka, committed, owners)
     part = part_of(asked, sorted(lags), 200)
     shown = {where: lags[where] for where in part.rows}
@@ -75,26 +83,60 @@ async def one_group(asked: Asked) -> Any:
     )
 
 
+async def _share_group(asked: Asked, name: str) -> Any:
+    with asked.needs("DESCRIBE", "GROUP", name):
+        group = await shares.describe(asked.kafka, name)
+        places = await shares.places(asked.kafka, name)
+    members = [
+        Member(one.member_id, one.client_id, one.client_host, _assigned(one))
+        for one in group.members
+    ]
+    owned = {where for one in members for where in one.owned}
+    seen = await _visible(asked, {one.topic for one in owned})
+    readers = Counter(where for one in members for where in one.owned)
+    rows = {**{one: NOWHERE for one in owned if one.topic in seen}, **places}
+    asked.site.history.watch(name)
+    known = [one.lag for one in rows.values() if one.lag is not None]
+    return asked.page(
+        "share_group.html",
+        name=name,
+        state=group.group_state,
+        assignor=group.assignor_name,
+        members=members,
+        part=part_of(asked, sorted(rows), 200),
+        places=rows,
+        readers=readers,
+        total=sum(known),
+        most=max(known, default=0),
+        coordinator=await asked.kafka.coordinator(name),
+        charts=await _charts(asked, name, {one.topic for one in rows}),
+    )
+
+
+async def _visible(asked: Asked, topics: set[str]) -> set[str]:
+    return await asked.kafka.allowed(Operation.DESCRIBE, ResourceType.TOPIC, sorted(topics))
+
+
 def _stands(
     asked: Asked, name: str, lags: dict[TopicPartition, Lag]
-) -> tuple[TopicPartition, int] | None:
-    """Where a group with members has not got on for longest, and for how many milliseconds: of
-    groups that this node coordinates, by its last look."""
+) -> tuple[TopicPartition, int, int] | None:
+    """Where a group with members has not got on for longest, for how many milliseconds, and at
+    which offset: of groups that this node coordinates, by its last look."""
     watch, now_ms = asked.site.lag, asked.site.link.node.clock.now()
     stuck = [
-        (round(stuck_seconds(one, watch.members, now_ms) * 1000), where)
+        (round(stuck_seconds(one, watch.members, now_ms) * 1000), where, one.committed)
         for one in watch.of_group(name)
         if one.records and (where := TopicPartition(one.topic, one.partition)) in lags
     ]
     if not stuck or max(stuck)[0] < _STANDS_MS:
         return None
-    longest, where = max(stuck)
-    return where, longest
+    longest, where, offset = max(stuck)
+    return where, longest, offset
 
 
 async def _charts(asked: Asked, name: str, topics: set[str]) -> list[Chart]:
     """For who sees all that the group reads: the line is of all of it."""
-    seen = await asked.kafka.allowed(Operation.DESCRIBE, ResourceType.TOPIC, sorted(topics))
+    seen = await _visible(asked, topics)
     past = asked.site.history
     values = past.of_group(name)
     if seen != topics or not values:
@@ -116,13 +158,16 @@ async def described(asked: Asked, name: str) -> Described:
     check(row.error_code, name, row.error_message)
     members = []
     for one in row.members:
-        owned = tuple(
-            TopicPartition(topic.topic_name, partition)
-            for topic in one.assignment.topic_partitions
-            for partition in topic.partitions
-        )
-        members.append(Member(one.member_id, one.client_id, one.client_host, owned))
+        members.append(Member(one.member_id, one.client_id, one.client_host, _assigned(one)))
     return Described("consumer", row.group_state, row.assignor_name, members)
+
+
+def _assigned(member: Any) -> tuple[TopicPartition, ...]:
+    return tuple(
+        TopicPartition(topic.topic_name, partition)
+        for topic in member.assignment.topic_partitions
+        for partition in topic.partitions
+    )
 
 
 async def _classic(asked: Asked, name: str) -> Described:
@@ -154,7 +199,9 @@ def _owned(assignment: bytes) -> tuple[TopicPartition, ...]:
 
 
 async def ask_delete(asked: Asked) -> Any:
-    return asked.page("delete_group.html", name=asked.query("name"))
+    name = asked.query("name")
+    is_share = await shares.is_one(asked.kafka, name)
+    return asked.page("delete_group.html", name=name, is_share=is_share)
 
 
 async def delete(asked: Asked) -> Any:

@@ -74,7 +74,8 @@ async def download_some(asked: Asked) -> Any:
 
 
 async def _lines(asked: Asked, name: str, rows: list[Found]) -> AsyncIterator[str]:
-    told = schemas_of(asked.site).shown([one.record for one in rows], BY_SCHEMA)
+    shown = [one.record for one in rows]
+    told = schemas_of(asked.site).shown(asked.kafka, shown, BY_SCHEMA)
     at = 0
     async with aclosing(told):
         async for message in told:
@@ -95,7 +96,11 @@ async def _found(asked: Asked, name: str) -> tuple[Read, Filter, bool]:
     some = [one] if chosen else partitions[:MOST_PARTITIONS]
     wanted = filter_of(asked, name)
     with asked.needs("READ", "TOPIC", name):
-        found = await _read(asked, name, some, wanted)
+        if kafka.is_view(name):
+            async with kafka:
+                found = await _read(asked, name, some, wanted)
+        else:
+            found = await _read(asked, name, some, wanted)
     return found, wanted, not chosen and len(partitions) > MOST_PARTITIONS
 
 

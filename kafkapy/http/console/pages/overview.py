@@ -8,8 +8,9 @@ import trio
 from kafkapy.http.alerting.judge import FIRING
 from kafkapy.http.console.asked import Asked, Pages
 from kafkapy.http.console.charts import Chart, byte_rate, chart, rate
-from kafkapy.http.history import BYTES_IN, BYTES_OUT, RECORDS
 from kafkapy.http.kafka.errors import KafkaError, check
+from kafkapy.http.watching.history import BYTES_IN, BYTES_OUT, RECORDS
+from kafkapy.kraft.features import metadata_version_name
 from kafkapy.protocol.api_keys import ApiKey
 
 _QUORUM: Final = {
@@ -54,7 +55,7 @@ async def show(asked: Asked) -> Any:
     about = {
         "cluster": node.cluster_id,
         "node": node.node_id,
-        "version": image.metadata_version,
+        "version": metadata_version_name(image.metadata_version),
         "quorum_failed": quorum_failed,
     }
     firing = [one for one in asked.site.judge.alerts if one.state == FIRING]

@@ -1,8 +1,9 @@
-"""A group's offsets, set elsewhere: chosen, shown, and only then done.
+"""A group's offsets, or a share group's starts, set elsewhere: chosen, shown, and only then done.
 
 What is confirmed is what was shown, offset by offset: what is written meanwhile changes nothing.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from kafkapy.core.errors import ErrorCode
@@ -11,7 +12,8 @@ from kafkapy.http.console.asked import Asked, Lacking, Pages, number
 from kafkapy.http.console.lag import ends_of
 from kafkapy.http.console.pages.groups import described
 from kafkapy.http.console.pages.messages import timestamp_of
-from kafkapy.http.kafka import groups
+from kafkapy.http.kafka import groups, shares
+from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.records import START
 from kafkapy.http.problems import Problem
@@ -20,13 +22,24 @@ from kafkapy.kraft.acls import Operation, ResourceType
 WAYS: Final = ("earliest", "latest", "time", "offset", "shift")
 _MOST: Final = 1000
 _EMPTY: Final = ("Empty", "Dead")
+_IN_USE: Final = (
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.NON_EMPTY_GROUP,
+)
 
 
 async def ask(asked: Asked) -> Any:
     name = asked.query("name")
+    is_share = await shares.is_one(asked.kafka, name)
     with asked.needs("DESCRIBE", "GROUP", name):
-        group = await described(asked, name)
-        committed = await groups.committed(asked.kafka, name)
+        if is_share:
+            state = (await shares.describe(asked.kafka, name)).group_state
+            places = await shares.places(asked.kafka, name)
+            committed = {one: at.start for one, at in places.items()}
+        else:
+            state = (await described(asked, name)).state
+            committed = dict(await groups.committed(asked.kafka, name))
     topics = sorted({one.topic for one in committed})
     context: dict[str, Any] = {"rows": None, "failed": None}
     if asked.query("to"):
@@ -39,16 +52,25 @@ async def ask(asked: Asked) -> Any:
         name=name,
         topics=topics,
         ways=WAYS,
-        is_empty=group.state in _EMPTY,
-        state=group.state,
+        is_empty=state in _EMPTY,
+        is_share=is_share,
+        state=state,
         **context,
     )
 
 
-async def _preview(asked: Asked, committed: dict[TopicPartition, int]) -> list[dict[str, Any]]:
+async def _is_seen(kafka: Kafka, topic: str) -> bool:
+    if topic not in kafka.image.topics_by_name:
+        return False
+    return bool(await kafka.allowed(Operation.DESCRIBE, ResourceType.TOPIC, [topic]))
+
+
+async def _preview(
+    asked: Asked, committed: Mapping[TopicPartition, int | None]
+) -> list[dict[str, Any]]:
     kafka, topic = asked.kafka, asked.query("topic")
     wanted = {one for one in committed if not topic or one.topic == topic}
-    if topic and not wanted and topic in kafka.image.topics_by_name:
+    if topic and not wanted and await _is_seen(kafka, topic):
         wanted = {TopicPartition(topic, one) for one in kafka.topic(topic).partitions}
     if not wanted:
         raise Problem(400, "the group has committed nothing there: name a topic that exists")
@@ -101,9 +123,12 @@ async def confirm(asked: Asked) -> Any:
         raise Problem(400, "nothing was chosen")
     with asked.needs("READ", "GROUP", name):
         try:
-            await groups.commit(asked.kafka, name, offsets)
+            if await shares.is_one(asked.kafka, name):
+                await shares.move(asked.kafka, name, offsets)
+            else:
+                await groups.commit(asked.kafka, name, offsets)
         except KafkaError as failed:
-            if failed.code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
+            if failed.code in _IN_USE:
                 raise Problem(
                     409, f"{name} has members that would go on as before: stop them first"
                 ) from None

@@ -22,6 +22,7 @@ from kafkapy.http.kafka import records
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.records import END
 from kafkapy.http.problems import Problem
+from kafkapy.http.serving.streams import Lasting
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.records import Record
 
@@ -44,7 +45,9 @@ async def follow(asked: Asked) -> Any:
     wanted = filter_of(asked, name)
     places = await offsets(asked.kafka, name, some, END, committed=True)
     events = _events(asked, name, places, wanted, way)
-    return StreamingResponse(events, headers=HEADERS, media_type="text/event-stream")
+    gone = asked.site.streams.enter(asked.request.scope)
+    told = StreamingResponse(events, headers=HEADERS, media_type="text/event-stream")
+    return Lasting(told, gone)
 
 
 async def _events(

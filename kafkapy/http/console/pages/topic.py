@@ -1,22 +1,18 @@
-"""One topic: its partitions, and its settings."""
+"""One topic: its partitions, and how it hangs together with others."""
 
-from contextlib import suppress
 from typing import Any
 
-from kafkapy.broker.config.resources import Resource
 from kafkapy.http.console.asked import Asked, Lacking, Pages, number
 from kafkapy.http.console.charts import Chart, byte_rate, chart, rate
+from kafkapy.http.console.flows import flows
 from kafkapy.http.console.paging import part_of
 from kafkapy.http.console.seeing import offsets, sizes, until_seen
-from kafkapy.http.console.settings import settings_of
-from kafkapy.http.history import BYTES_IN, BYTES_OUT, RECORDS
 from kafkapy.http.kafka.errors import check
 from kafkapy.http.kafka.records import END, START
 from kafkapy.http.problems import Problem
+from kafkapy.http.watching.history import BYTES_IN, BYTES_OUT, RECORDS
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.api_keys import ApiKey
-
-_SET, _DELETE = 0, 1
 
 
 async def require_describe(asked: Asked, name: str) -> None:
@@ -54,6 +50,8 @@ async def show(asked: Asked) -> Any:
         )
     count = sum(row["count"] or 0 for row in rows) if len(rows) == part.total else None
     total = None if of_topics is None else sum(bytes_of.values())
+    relays, views = await flows(asked, [name])
+    is_view = any(one.name == name for one in views)
     return asked.page(
         "topic.html",
         name=name,
@@ -63,6 +61,9 @@ async def show(asked: Asked) -> Any:
         count=count,
         total=total,
         charts=_charts(asked, name),
+        relays=relays,
+        views=views,
+        is_view=is_view,
         replicas_here=sum(asked.kafka.node_id in one.replicas for one in topic.partitions.values()),
     )
 
@@ -98,55 +99,7 @@ async def grow(asked: Asked) -> Any:
     return asked.go(f"/console/topics/{name}", done="grown")
 
 
-async def settings(asked: Asked) -> Any:
-    name = asked.path("topic")
-    await require_describe(asked, name)
-    shows_all = asked.query("all") == "1"
-    found = await settings_of(asked, name)
-    rows = [one for one in found if shows_all or one["is_set"]]
-    return asked.page("settings.html", name=name, rows=rows, count=len(found), shows_all=shows_all)
-
-
-async def ask_setting(asked: Asked) -> Any:
-    name, key = asked.path("topic"), asked.path("key")
-    found = next((one for one in await settings_of(asked, name) if one["name"] == key), None)
-    if found is None:
-        raise Problem(404, f"topics have no setting {key}")
-    return asked.page("setting.html", name=name, setting=found)
-
-
-async def set_setting(asked: Asked) -> Any:
-    name, key = asked.path("topic"), asked.path("key")
-    fields = await asked.fields()
-    is_default = "default" in fields
-    change = {
-        "name": key,
-        "config_operation": _DELETE if is_default else _SET,
-        "value": None if is_default else fields.get("value", "").strip(),
-    }
-    resource = {"resource_type": Resource.TOPIC, "resource_name": name, "configs": [change]}
-    answer = await asked.kafka.ask(
-        ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource], "validate_only": False}
-    )
-    with asked.needs("ALTER_CONFIGS", "TOPIC", name):
-        check(answer.responses[0].error_code, name, answer.responses[0].error_message)
-
-    async def is_there() -> bool:
-        found = next((one for one in await settings_of(asked, name) if one["name"] == key), None)
-        if found is None or is_default:
-            return found is None or not found["is_own"]
-        return bool(found["is_own"]) and found["value"] in (change["value"], "(hidden)")
-
-    # Who may change settings need not be let see them: then the next page says so.
-    with suppress(Lacking):
-        await until_seen(is_there)
-    return asked.go(f"/console/topics/{name}/settings", done="set")
-
-
 PAGES: Pages = (
     ("GET", "/console/topics/{topic}", show),
     ("POST", "/console/topics/{topic}/partitions", grow),
-    ("GET", "/console/topics/{topic}/settings", settings),
-    ("GET", "/console/topics/{topic}/settings/{key}", ask_setting),
-    ("POST", "/console/topics/{topic}/settings/{key}", set_setting),
 )

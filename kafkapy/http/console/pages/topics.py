@@ -1,16 +1,26 @@
 """All topics, a page at a time; creating and deleting them."""
 
-from typing import Any
+from typing import Any, Final
+
+import trio
 
 from kafkapy.http.console.asked import Asked, Pages, number
 from kafkapy.http.console.charts import rate
 from kafkapy.http.console.pages.topic import require_describe
 from kafkapy.http.console.paging import part_of
 from kafkapy.http.console.seeing import sizes, until_seen, visible_topics
-from kafkapy.http.history import RECORDS
 from kafkapy.http.kafka.errors import check
 from kafkapy.http.problems import Problem
+from kafkapy.http.watching.history import RECORDS
+from kafkapy.kraft.views import source_of
 from kafkapy.protocol.api_keys import ApiKey
+
+_NAME: Final = "name"
+SORTS: Final = (_NAME, "partitions", "written", "state")
+# A partition without a leader is worse than any number of those that lack a replica.
+_WORSE: Final = 1_000_000
+# So many topics are looked at before others on this thread get their turn.
+_AT_ONCE: Final = 1000
 
 
 async def show(asked: Asked) -> Any:
@@ -19,24 +29,66 @@ async def show(asked: Asked) -> Any:
     hides = asked.query("internal") != "1"
     if hides:
         names = [one for one in names if not one.startswith("__")]
-    part = part_of(asked, names)
+    part = part_of(asked, await _sorted(asked, names))
     there = [one for one in part.rows if one in kafka.image.topics_by_name]
     of_topics = await sizes(kafka, there)
     rows = []
     for name in there:
         partitions = list(kafka.topic(name).partitions.values())
+        source = source_of(kafka.image, kafka.image.topics_by_name[name])
         rows.append(
             {
                 "name": name,
                 "partitions": len(partitions),
                 "replicas": max((len(one.replicas) for one in partitions), default=0),
-                "size": None if of_topics is None else sum(of_topics.get(name, {}).values()),
+                "view_of": source,
+                "size": None
+                if of_topics is None or source is not None
+                else sum(of_topics.get(name, {}).values()),
                 "rate": _rate(asked, name),
                 "offline": sum(not one.has_leader for one in partitions),
                 "under": sum(len(one.isr) < len(one.replicas) for one in partitions),
             }
         )
-    return asked.page("topics.html", part=part, rows=rows, text=text, hides=hides)
+    sorts = {one: asked.link(sort=None if one == _NAME else one, page=None) for one in SORTS}
+    return asked.page(
+        "topics.html",
+        part=part,
+        rows=rows,
+        text=text,
+        hides=hides,
+        by=_by(asked),
+        sorts=sorts,
+    )
+
+
+def _by(asked: Asked) -> str:
+    by = asked.query("sort", _NAME)
+    if by not in SORTS:
+        raise Problem(400, f"sort is one of {', '.join(SORTS)}")
+    return by
+
+
+async def _sorted(asked: Asked, names: list[str]) -> list[str]:
+    """Those with most of it first; those of one rank by name, as they came."""
+    by = _by(asked)
+    if by == _NAME:
+        return names
+    ranks: dict[str, float] = {}
+    for index, name in enumerate(names):
+        if index % _AT_ONCE == 0:
+            await trio.sleep(0)
+        topic = asked.kafka.image.topics_by_name.get(name)
+        partitions = () if topic is None else list(topic.partitions.values())
+        if by == "written":
+            ranks[name] = _records(asked, name)
+        elif by == "partitions":
+            ranks[name] = len(partitions)
+        else:
+            offline = sum(not one.has_leader for one in partitions)
+            under = sum(len(one.isr) < len(one.replicas) for one in partitions)
+            ranks[name] = offline * _WORSE + under
+    return sorted(names, key=lambda name: -ranks[name])
 
 
 def _rate(asked: Asked, name: str) -> str | None:
@@ -45,7 +97,11 @@ def _rate(asked: Asked, name: str) -> str | None:
     partitions = asked.kafka.topic(name).partitions.values()
     if not any(here in one.replicas for one in partitions):
         return None
-    return rate((asked.site.history.of_topic(name, RECORDS) or (0.0,))[-1])
+    return rate(_records(asked, name))
+
+
+def _records(asked: Asked, name: str) -> float:
+    return (asked.site.history.of_topic(name, RECORDS) or (0.0,))[-1]
 
 
 async def ask_create(asked: Asked) -> Any:

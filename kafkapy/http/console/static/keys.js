@@ -8,6 +8,7 @@ const PAGES = {
   a: "/console/acls",
   w: "/console/alerts",
   l: "/console/logs",
+  r: "/console/relays",
 };
 
 export function keys() {

@@ -10,10 +10,10 @@ from kafkapy.http.registry.requests import Asked
 from kafkapy.http.registry.subjects import ANY_CONTEXT, normalized, parse, referred
 
 
-def subject_of(registry: Registry, asked: Asked) -> str:
+async def subject_of(registry: Registry, asked: Asked) -> str:
     """The subject of the path, or the one that it is an alias of."""
     subject = normalized(asked.parts[0])
-    alias = registry.store.state.aliases().get(subject)
+    alias = (await registry.store.caught_up()).aliases().get(subject)
     return subject if alias is None else normalized(referred(subject, alias))
 
 
@@ -44,5 +44,10 @@ def entity(stored: StoredSchema) -> dict[str, Any]:
 
 async def shown(registry: Registry, stored: StoredSchema, asked: Asked) -> dict[str, Any]:
     said = entity(stored)
-    said["schema"] = await registry.formatted(stored, asked.word("format"))
+    said["schema"] = await formatted(registry, stored, asked)
     return said
+
+
+async def formatted(registry: Registry, stored: StoredSchema, asked: Asked) -> str:
+    """The text in the form that is asked for, if who asks may read what goes into it."""
+    return await registry.formatted(stored, asked.word("format"), visible=asked.access.visible)

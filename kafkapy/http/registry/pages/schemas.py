@@ -7,32 +7,28 @@ from typing import Any
 
 from kafkapy.http.registry.entities import HIGHEST, SchemaId, SchemaType, StoredSchema
 from kafkapy.http.registry.errors import schema_not_found
-from kafkapy.http.registry.pages.asking import entity, shown, with_prefix
+from kafkapy.http.registry.pages.asking import entity, formatted, shown, with_prefix
 from kafkapy.http.registry.registry import Registry
 from kafkapy.http.registry.requests import Asked
-from kafkapy.http.registry.state import State
 from kafkapy.http.registry.subjects import context_of, parse
-from kafkapy.kraft.acls import Operation
-
-O = Operation  # noqa: E741  (read beside the table, it is Kafka's word for it)
 
 
 async def get_schema(registry: Registry, asked: Asked) -> Any:
     subject = asked.word("subject") or None
     stored = await registry.by_id(_id(asked.parts[0]), subject)
-    await asked.access.require_any(O.DESCRIBE, _subjects_of(registry.store.state, stored))
+    await registry.require_readable(stored, asked.access)
     said = await shown(registry, stored, asked)
     said.pop("id")
     if asked.flag("fetchMaxId"):
-        context = context_of(stored.subject)
-        said["maxId"] = registry.store.state.highest_id(context)
+        state = await registry.store.caught_up()
+        said["maxId"] = state.highest_id(context_of(stored.subject))
     return said
 
 
 async def get_schema_text(registry: Registry, asked: Asked) -> Any:
     stored = await registry.by_id(_id(asked.parts[0]), asked.word("subject") or None)
-    await asked.access.require_any(O.DESCRIBE, _subjects_of(registry.store.state, stored))
-    return await registry.formatted(stored, asked.word("format"))
+    await registry.require_readable(stored, asked.access)
+    return await formatted(registry, stored, asked)
 
 
 async def get_subjects_of_id(registry: Registry, asked: Asked) -> Any:
@@ -52,13 +48,14 @@ async def get_versions_of_id(registry: Registry, asked: Asked) -> Any:
 async def get_schema_by_guid(registry: Registry, asked: Asked) -> Any:
     found = await registry.by_guid(_guid(asked.parts[0]), asked.parts[0])
     stored = found[0][1]
-    await asked.access.require_any(O.DESCRIBE, _subjects_of(registry.store.state, stored))
+    await registry.require_readable(stored, asked.access)
     said = await shown(registry, stored, asked)
     said.pop("id")
     return said
 
 
 async def get_ids_of_guid(registry: Registry, asked: Asked) -> Any:
+    await registry.store.caught_up()
     found = await registry.by_guid(_guid(asked.parts[0]), asked.parts[0])
     visible = await asked.access.visible(stored.subject for _, stored in found)
     return [
@@ -90,6 +87,7 @@ async def get_schemas(registry: Registry, asked: Asked) -> Any:
 
 async def _keys_of_id(registry: Registry, asked: Asked) -> list[tuple[str, Any]]:
     schema_id, subject = _id(asked.parts[0]), asked.word("subject")
+    await registry.store.caught_up()
     stored = await registry.by_id(schema_id, subject or None)
     state = registry.store.state
     keys = state.keys_of(context_of(stored.subject), schema_id)
@@ -99,11 +97,6 @@ async def _keys_of_id(registry: Registry, asked: Asked) -> list[tuple[str, Any]]
         if (not parse(subject).name or name == subject)
         and (asked.flag("deleted") or state.get(name, version) is not None)
     ]
-
-
-def _subjects_of(state: State, stored: StoredSchema) -> list[str]:
-    keys = state.keys_of(context_of(stored.subject), stored.id)
-    return [name for name, _ in keys] or [stored.subject]
 
 
 def _has_rules(stored: StoredSchema, rule_type: str) -> bool:

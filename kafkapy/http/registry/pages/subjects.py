@@ -20,7 +20,7 @@ from kafkapy.http.registry.errors import (
     subject_not_found,
     unprocessable,
 )
-from kafkapy.http.registry.pages.asking import shown, subject_of, with_prefix
+from kafkapy.http.registry.pages.asking import formatted, shown, subject_of, with_prefix
 from kafkapy.http.registry.registering import Registration
 from kafkapy.http.registry.registry import Registry, version_of
 from kafkapy.http.registry.requests import Asked
@@ -42,20 +42,21 @@ async def get_subjects(registry: Registry, asked: Asked) -> Any:
 
 
 async def look_up(registry: Registry, asked: Asked) -> Any:
-    subject = subject_of(registry, asked)
+    subject = await subject_of(registry, asked)
     await asked.access.require(O.DESCRIBE, subject)
     stored = await registry.look_up(
         subject,
         schema_from_json(await asked.body()),
         normalize=asked.flag("normalize"),
         deleted=asked.flag("deleted"),
+        visible=asked.access.visible,
     )
     return await shown(registry, stored, asked)
 
 
 async def get_with_metadata(registry: Registry, asked: Asked) -> Any:
     """The newest version whose metadata has these properties."""
-    subject = subject_of(registry, asked)
+    subject = await subject_of(registry, asked)
     await asked.access.require(O.DESCRIBE, subject)
     state = await registry.store.caught_up()
     wanted = dict(zip(asked.words("key"), asked.words("value"), strict=False))
@@ -68,7 +69,7 @@ async def get_with_metadata(registry: Registry, asked: Asked) -> Any:
 
 
 async def delete_subject(registry: Registry, asked: Asked) -> Any:
-    subject = subject_of(registry, asked)
+    subject = await subject_of(registry, asked)
     await asked.access.require(O.DELETE, subject)
     permanently = asked.flag("permanent")
     return await registry.change(
@@ -77,7 +78,7 @@ async def delete_subject(registry: Registry, asked: Asked) -> Any:
 
 
 async def get_versions(registry: Registry, asked: Asked) -> Any:
-    subject = subject_of(registry, asked)
+    subject = await subject_of(registry, asked)
     await asked.access.require(O.DESCRIBE, subject)
     state = await registry.store.caught_up()
     only, negative = asked.flag("deletedOnly"), asked.flag("deletedAsNegative")
@@ -94,7 +95,7 @@ async def get_versions(registry: Registry, asked: Asked) -> Any:
 
 
 async def register(registry: Registry, asked: Asked) -> Any:
-    subject = subject_of(registry, asked)
+    subject = await subject_of(registry, asked)
     if not is_valid(subject):
         raise RegistryError(
             ErrorCode.INVALID_SUBJECT, f"The specified subject '{subject}' is not a valid subject."
@@ -109,8 +110,8 @@ async def register(registry: Registry, asked: Asked) -> Any:
             id=None if schema_id < 0 else SchemaId(schema_id),
             version=_whole(body, "version", 0),
             normalize=asked.flag("normalize"),
-            is_forced=asked.flag("force"),
-        )
+        ),
+        visible=asked.access.visible,
     )
     said: dict[str, Any] = {"id": stored.id, "version": stored.version, "guid": stored.schema.guid}
     if registry.store.state.config(subject).shapes_schemas:
@@ -131,17 +132,19 @@ async def get_version(registry: Registry, asked: Asked) -> Any:
 
 async def get_version_text(registry: Registry, asked: Asked) -> Any:
     stored = await _version(registry, asked, deleted=asked.flag("deleted"))
-    return await registry.formatted(stored, asked.word("format"))
+    return await formatted(registry, stored, asked)
 
 
 async def get_referrers(registry: Registry, asked: Asked) -> Any:
     stored = await _version(registry, asked, deleted=True)
     found = registry.store.state.referrers(stored.key, deleted=asked.flag("deleted"))
-    return asked.page(list(dict.fromkeys(each.id for each in found)))
+    visible = await asked.access.visible(each.subject for each in found)
+    ids = [each.id for each in found if each.subject in visible]
+    return asked.page(list(dict.fromkeys(ids)))
 
 
 async def delete_version(registry: Registry, asked: Asked) -> Any:
-    subject = subject_of(registry, asked)
+    subject = await subject_of(registry, asked)
     await asked.access.require(O.DELETE, subject)
     version, permanently = version_of(asked.parts[1]), asked.flag("permanent")
     return await registry.change(
@@ -151,13 +154,17 @@ async def delete_version(registry: Registry, asked: Asked) -> Any:
 
 async def compare(registry: Registry, asked: Asked) -> Any:
     """With one version, or as registering would."""
-    subject = subject_of(registry, asked)
+    subject = await subject_of(registry, asked)
     await asked.access.require(O.DESCRIBE, subject)
     which = asked.parts[1] if len(asked.parts) > 1 else None
     schema = schema_from_json(await asked.body())
     try:
         found = await registry.differences(
-            subject, schema, which, normalize=asked.flag("normalize")
+            subject,
+            schema,
+            which,
+            normalize=asked.flag("normalize"),
+            visible=asked.access.visible,
         )
     except RegistryError as invalid:
         if invalid.code != ErrorCode.INVALID_SCHEMA or not asked.flag("verbose"):
@@ -170,9 +177,11 @@ async def compare(registry: Registry, asked: Asked) -> Any:
 
 
 async def _version(registry: Registry, asked: Asked, *, deleted: bool) -> StoredSchema:
-    subject = subject_of(registry, asked)
+    subject = await subject_of(registry, asked)
     await asked.access.require(O.DESCRIBE, subject)
-    return await registry.version(subject, asked.parts[1], deleted=deleted)
+    return await registry.version(
+        subject, asked.parts[1], deleted=deleted, visible=asked.access.visible
+    )
 
 
 def _all(state: State, subject: str) -> list[StoredSchema]:

@@ -4,9 +4,10 @@
     record value    JSON: an open claim, or the same with what was `written`
 
 A claim fixes everything that makes a second attempt the same as the first: which partition each
-message goes to, the timestamp of those that have none, and by which producer, under which
-sequences, each partition's batch is written. Whoever repeats it, on whichever node, sends batches
-that the partitions' leaders recognise.
+message goes to, the timestamp of those that have none, which schemas were chosen, and by which
+producer, under which sequences, each partition's batch is written. Whoever repeats it, on whichever
+node, sends batches that the partitions' leaders recognise, and of the same bytes: `latest` may be
+another schema by then, and its values written in another way, or not at all.
 """
 
 import json
@@ -41,6 +42,9 @@ class Claim:
     producer: Producer
     sequences: Mapping[int, int]  # by partition: of its batch's first record
     written: Mapping[int, Written] | None = None
+    # By part of a message: the ids of what it chose, in the order in which that first came. None
+    # in claims of nodes that did not keep them yet.
+    schema_ids: Mapping[str, tuple[int, ...]] | None = None
 
 
 def slot_of(principal: str, key: str) -> bytes:
@@ -61,6 +65,8 @@ def encode(claim: Claim) -> bytes:
         "producer": claim.producer,
         "sequences": claim.sequences,
     }
+    if claim.schema_ids is not None:
+        told["schemaIds"] = claim.schema_ids
     if claim.written is not None:
         told["written"] = claim.written
     return json.dumps(told, separators=(",", ":")).encode()
@@ -72,7 +78,7 @@ def decode(value: bytes | None) -> Claim | None:
         told = json.loads(value or b"")
         if told["format"] != _FORMAT:
             return None
-        written = told.get("written")
+        written, schema_ids = told.get("written"), told.get("schemaIds")
         return Claim(
             str(told["fingerprint"]),
             int(told["timestamp"]),
@@ -80,6 +86,7 @@ def decode(value: bytes | None) -> Claim | None:
             Producer(*map(int, told["producer"])),
             {int(at): int(sequence) for at, sequence in told["sequences"].items()},
             None if written is None else _written(written),
+            None if schema_ids is None else _schema_ids(schema_ids),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
@@ -87,3 +94,7 @@ def decode(value: bytes | None) -> Claim | None:
 
 def _written(told: Mapping[str, Any]) -> dict[int, Written]:
     return {int(at): Written(*map(int, each)) for at, each in told.items()}
+
+
+def _schema_ids(told: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {str(part): tuple(map(int, ids)) for part, ids in told.items()}

@@ -1,7 +1,8 @@
 """Exactly once by a key that who asks chooses (`Idempotency-Key`).
 
-    1. find     has the key been claimed? done: the same answer; open: go on at 3 with that claim
-    2. claim    which partitions, producer and sequences; of several claims the first counts
+    1. find     has the key been claimed? done: the same answer, whatever has become of schemas
+                and topics meanwhile; open: go on at 3 with that claim
+    2. claim    which partitions, schemas, producer and sequences; of several the first counts
     3. write    each partition's batch by the claim's producer: a leader that has it says where
     4. done     where everything is, written beside the claim; then the answer
 
@@ -13,10 +14,10 @@ writes what is missing. What a producer has written is known to the partitions f
 
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 import trio
 
@@ -31,7 +32,23 @@ MOST_KEY_LETTERS: Final = 255
 
 # Partition -> where its batch is, or why it is not.
 Outcome = Mapping[int, Written | KafkaError]
-Write = Callable[[Claim], Awaitable[Outcome]]
+
+
+class Plan(NamedTuple):
+    """What a claim fixes of what is to be written."""
+
+    places: Sequence[int]
+    schema_ids: Mapping[str, tuple[int, ...]]
+
+
+class Attempt(Protocol):
+    """One request, which may be the first of its key or not."""
+
+    async def plan(self) -> Plan:
+        """Nobody has claimed the key. Problem for what nobody could write."""
+
+    async def write(self, claim: Claim) -> Outcome:
+        """By that claim, whosever it is."""
 
 
 class Once:
@@ -50,8 +67,7 @@ class Once:
         key: str,
         topic: str,
         fingerprint: str,
-        places: Sequence[int],
-        write: Write,
+        attempt: Attempt,
     ) -> tuple[Claim, Outcome, bool]:
         """The claim, where its batches are, and whether they were there before."""
         if not 0 < len(key) <= MOST_KEY_LETTERS:
@@ -59,25 +75,31 @@ class Once:
         if topic == KEY_TOPIC:
             raise Problem(400, f"{KEY_TOPIC} holds keys and takes none")
         slot = slot_of(kafka.principal, key)
-        topic_id = kafka.topic(topic).id
         async with self._alone(slot):
             now = int(time.time() * 1000)
-            own = self._own()
+            own, topic_id = self._own(), None
             claim, lease = await self.topic.find(own, slot, now), None
             if claim is None:
+                places, schema_ids = await attempt.plan()
+                topic_id = kafka.topic(topic).id
                 lease = await self.producers.take(kafka)
                 sequences = lease.sequences(topic_id, sorted(set(places)))
-                mine = Claim(fingerprint, now, tuple(places), lease.producer, sequences)
+                mine = Claim(
+                    fingerprint,
+                    now,
+                    tuple(places),
+                    lease.producer,
+                    sequences,
+                    schema_ids=schema_ids,
+                )
                 claim = await self.topic.claim(own, slot, mine, now)
-                if claim != mine:
-                    # Nothing was written with it.
-                    self.producers.give_back(lease)
+                if claim.producer != mine.producer:
                     lease = None
             if claim.fingerprint != fingerprint:
                 raise Problem(422, "this Idempotency-Key stands for another request")
             if claim.written is not None:
                 return claim, claim.written, True
-            outcome = await write(claim)
+            outcome = await attempt.write(claim)
             written = {at: one for at, one in outcome.items() if isinstance(one, Written)}
             if len(written) == len(outcome):
                 # Without it the partitions still know: who repeats is told what they know.
@@ -86,6 +108,12 @@ class Once:
                     if lease is not None and kafka.topic(topic).id == topic_id:
                         lease.wrote(topic_id, Counter(claim.places))
                         self.producers.give_back(lease)
+                return claim, outcome, False
+            with suppress(KafkaError):
+                # Another node may be done with it, and its producer have written much since.
+                known = await self.topic.find(own, slot, now)
+                if known is not None and known.producer == claim.producer and known.written:
+                    return known, known.written, True
             return claim, outcome, False
 
     @asynccontextmanager

@@ -1,8 +1,9 @@
 """Producer ids for claims: one of its own for each that is open, used again once it is done.
 
 A partition's leader recognises a batch that it has by its producer's last sequences. So the
-producer of an open claim writes nothing else, on any node, until it is known that the claim's
-batches are written; one of which that was never known is never used again.
+producer of an open claim writes nothing else, on any node, until who claimed with it has written
+the claim's batches and said so. In all other cases it is never used again: another node may write
+by any claim that it has read.
 """
 
 from collections.abc import Iterable, Mapping
@@ -67,6 +68,6 @@ class Producers:
         return Lease(Producer(answer.producer_id, answer.producer_epoch))
 
     def give_back(self, lease: Lease) -> None:
-        """Only if all that it was used for is known to be written."""
+        """Only by who claimed with it, and has written all of it."""
         if len(self._idle) < _MOST_IDLE and not lease.is_worn:
             self._idle.append(lease)

@@ -17,16 +17,14 @@ from typing import Final, NamedTuple
 import trio
 
 from kafkapy.core.errors import ErrorCode
-from kafkapy.http.kafka import records
+from kafkapy.http.kafka import own_topics, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.rest.once.claims import Claim, decode, encode
-from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.records import NewRecord, Record
 
 KEY_TOPIC: Final = "__kafkapy_http_keys"
 PARTITIONS: Final = 8
-_REPLICAS: Final = 3
 _FETCH_BYTES: Final = 1 << 20
 # Records that are read into an index before others of this thread get their turn.
 _SLICE: Final = 100
@@ -87,7 +85,7 @@ class KeyTopic:
     async def claim(self, kafka: Kafka, slot: bytes, claim: Claim, now: int) -> Claim:
         """The claim that counts: this one, or one that came first."""
         if KEY_TOPIC not in kafka.image.topics_by_name:
-            await self._create(kafka)
+            await self._make(kafka)
         written = await self.write(kafka, slot, claim, now)
         await self._read(kafka, slot[0] % PARTITIONS, written + 1)
         return await self._known(kafka, slot, now) or claim
@@ -103,7 +101,9 @@ class KeyTopic:
         if known is None or now - known.timestamp > self._retention_ms:
             return None
         try:
-            got = await records.fetch(kafka, KEY_TOPIC, partition, known.offset, max_bytes=1)
+            got = await records.fetch(
+                kafka, KEY_TOPIC, partition, known.offset, max_bytes=1, most=1
+            )
         except KafkaError as failed:
             if failed.code == ErrorCode.OFFSET_OUT_OF_RANGE:
                 return None  # over, and deleted
@@ -144,22 +144,12 @@ class KeyTopic:
             self._topic_id = topic_id
             self._indexes = [_Index() for _ in range(PARTITIONS)]
 
-    async def _create(self, kafka: Kafka) -> None:
-        replicas = min(_REPLICAS, len(kafka.brokers()))
+    async def _make(self, kafka: Kafka) -> None:
         configs = {
             "cleanup.policy": "delete",
             "retention.ms": self._retention_ms,
             "segment.ms": max(self._retention_ms // 24, 60_000),
-            "min.insync.replicas": max(1, replicas - 1),
+            "min.insync.replicas": max(1, own_topics.replicas(kafka) - 1),
         }
-        topic = {
-            "name": KEY_TOPIC,
-            "num_partitions": PARTITIONS,
-            "replication_factor": replicas,
-            "assignments": [],
-            "configs": [{"name": name, "value": str(value)} for name, value in configs.items()],
-        }
-        body = {"topics": [topic], "timeout": kafka.timeout_ms, "validate_only": False}
-        row = (await kafka.ask(ApiKey.CREATE_TOPICS, body)).topics[0]
-        if row.error_code and row.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
-            raise KafkaError(row.error_code, KEY_TOPIC, row.error_message)
+        told = {name: str(value) for name, value in configs.items()}
+        await own_topics.make(kafka, KEY_TOPIC, PARTITIONS, told)

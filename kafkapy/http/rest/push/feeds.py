@@ -2,8 +2,10 @@
 
     positions    the next offset of each partition that is read
     next         one answer's worth of what is there from them on, or nothing after a while
+    went         so far it was told: from there on the next answer is
 
-Nothing is read ahead: who is pushed to is asked for more by the next call.
+Nothing is read ahead: who is pushed to is asked for more by the next call. What of an answer was
+not told yet may be let go (held.py), and comes again.
 """
 
 from typing import Final, NamedTuple
@@ -15,7 +17,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import PASSING, KafkaError
-from kafkapy.protocol.records import Record
+from kafkapy.http.kafka.unread import Unread
 
 _BYTES: Final = 256 << 10
 _WAIT_MS: Final = 1000
@@ -30,7 +32,7 @@ class Some(NamedTuple):
     """Of one partition, in order."""
 
     where: TopicPartition
-    records: list[Record]
+    unread: Unread
 
 
 class Feed:
@@ -50,7 +52,7 @@ class Feed:
             await trio.sleep(_RETRY_SECONDS if leaders else _NOTHING_SECONDS)
             leaders.pop(-1, None)
         wait_ms = _WAIT_MS if len(leaders) == 1 else _WAIT_FOR_EACH_MS
-        answers: dict[TopicPartition, records.Fetched | KafkaError] = {}
+        answers: dict[TopicPartition, Unread | KafkaError] = {}
 
         async def one(leader: int, offsets: dict[TopicPartition, int]) -> None:
             try:
@@ -67,20 +69,25 @@ class Feed:
                 nursery.start_soon(one, leader, offsets)
         return await self._taken(asked, answers)
 
+    def went(self, where: TopicPartition, since: int, upto: int) -> bool:
+        """False: what was read since then is somebody else's now."""
+        if self.positions.get(where) != since:
+            return False
+        self.positions[where] = upto
+        return True
+
     async def _taken(
         self,
         asked: dict[TopicPartition, int],
-        answers: dict[TopicPartition, "records.Fetched | KafkaError"],
+        answers: dict[TopicPartition, Unread | KafkaError],
     ) -> list[Some]:
         found, has_failed = [], False
         for where, got in answers.items():
             if isinstance(got, KafkaError):
                 has_failed = True
                 await self._failed(where, got)
-            elif self.positions.get(where) == asked[where]:
-                self.positions[where] = got.next_offset
-                if got.records:
-                    found.append(Some(where, got.records))
+            elif self.positions.get(where) == asked[where] and not got.is_done:
+                found.append(Some(where, got))
         if has_failed:
             await trio.sleep(_RETRY_SECONDS)
         return found

@@ -69,21 +69,23 @@ class Member(Feed):
         with trio.move_on_after(_LEAVE_SECONDS, shield=True), suppress(KafkaError):
             await self._heartbeat(_LEAVES)
 
-    async def commit(self, offsets: dict[TopicPartition, int]) -> None:
-        """Of partitions that it still owns; the others are their next owner's."""
+    async def commit(self, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """What was committed: of partitions that it still owns; the others are their next owner's.
+        Nothing, if its epoch has changed twice meanwhile: that is tried again some time."""
         for _ in range(2):
             mine = {where: one for where, one in offsets.items() if where in self.positions}
             if not mine:
-                return
+                break
             try:
                 await groups.commit(
                     self.kafka, self.group, mine, member_id=self.id, generation=self.epoch
                 )
-                return
+                return mine
             except KafkaError as failed:
                 if failed.code not in (*_GIVEN_UP, ErrorCode.STALE_MEMBER_EPOCH):
                     raise
             await self.beat()
+        return {}
 
     async def _own(self, assignment: Any) -> None:
         """What is taken away is dropped at once, and the coordinator told so."""

@@ -21,6 +21,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.http.api import shapes
 from kafkapy.http.api.declaring import Told, declared
 from kafkapy.http.api.parameters import HEADER, Number, Parameter, Word, partition_of
+from kafkapy.http.entrance.origins import require_own_page
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
@@ -28,8 +29,9 @@ from kafkapy.http.problems import Problem
 from kafkapy.http.rest.consuming import start_of
 from kafkapy.http.rest.push.events import Events
 from kafkapy.http.rest.push.feeds import Feed
+from kafkapy.http.rest.push.held import Held
 from kafkapy.http.rest.push.members import Member, member_id_of
-from kafkapy.http.rest.push.pump import Pump, Tell
+from kafkapy.http.rest.push.pump import Listener, Pump, Stream
 from kafkapy.http.rest.push.sockets import serve
 from kafkapy.http.rest.schemas import Schemas
 from kafkapy.http.rest.shapes import AS, Place
@@ -56,7 +58,6 @@ _BOTH: Final = "Server-sent events, or a WebSocket if the request asks for one (
 
 # A feed for `kafka`, which is its own.
 MakeFeed = Callable[[Kafka], Feed]
-MakePump = Callable[[Kafka, Tell], Pump]
 
 
 class Pushing:
@@ -65,6 +66,7 @@ class Pushing:
     def __init__(self, site: Site, schemas: Schemas) -> None:
         self._site = site
         self._schemas = schemas
+        self._held = Held()
 
     @declared(
         "Messages of a partition as they come",
@@ -78,8 +80,8 @@ class Pushing:
         last = _LAST.said(request) or ""
         went_on = str(int(last) + 1) if last.isascii() and last.isdigit() else None
         make = await self._partition(request, went_on)
-        pump = self._pumped(request, make, window=0)
-        return Events(self._site.kafka(request), pump, has_ids=True)
+        stream = self._let_in(request, make, window=0)
+        return Events(self._site.kafka(request), stream, has_ids=True)
 
     @declared(
         "Messages for a member of a group as they come",
@@ -90,51 +92,55 @@ class Pushing:
         problems=(404, 409),
     )
     async def group_events(self, request: Request) -> Response:
+        # It is a GET, and takes records from the group's other members.
+        require_own_page(request.headers, self._site.config.http_cors_allowed_origins)
         make = await self._group(request)
         is_automatic = _ACK.of(request) == "auto"
-        pump = self._pumped(request, make, window=0, is_automatic=is_automatic)
-        return Events(self._site.kafka(request), pump, has_ids=False)
+        stream = self._let_in(request, make, window=0, is_automatic=is_automatic)
+        return Events(self._site.kafka(request), stream, has_ids=False)
 
     async def partition_socket(self, socket: WebSocket) -> None:
-        async def prepare() -> MakePump:
+        async def prepare() -> Stream:
             window = _WINDOW_IF_ASKED.of(socket)
-            return self._pumped(socket, await self._partition(socket, None), window=window)
+            return self._let_in(socket, await self._partition(socket, None), window=window)
 
         await serve(socket, self._site.kafka(socket), prepare)
 
     async def group_socket(self, socket: WebSocket) -> None:
-        async def prepare() -> MakePump:
+        async def prepare() -> Stream:
             is_automatic = _ACK.of(socket) == "auto"
             window = _MEMBERS_WINDOW.of(socket)
-            return self._pumped(
+            return self._let_in(
                 socket, await self._group(socket), window=window, is_automatic=is_automatic
             )
 
         await serve(socket, self._site.kafka(socket), prepare)
 
-    def _pumped(
+    def _let_in(
         self, asked: HTTPConnection, make: MakeFeed, *, window: int, is_automatic: bool = False
-    ) -> MakePump:
+    ) -> Stream:
         reading = AS.of(asked)
 
-        def pump(kafka: Kafka, tell: Tell) -> Pump:
+        def pump(kafka: Kafka, listener: Listener) -> Pump:
             return Pump(
                 make(kafka),
                 self._schemas,
-                tell,
+                listener,
+                self._held,
                 reading=reading,
                 window=window,
                 is_automatic=is_automatic,
             )
 
-        return pump
+        # Nothing is waited for between this and what calls `gone`: so many may come at once.
+        return Stream(pump, self._site.streams.enter(asked.scope))
 
     async def _partition(self, asked: HTTPConnection, went_on: str | None) -> MakeFeed:
         where = TopicPartition(asked.path_params["topic"], partition_of(asked))
         said = went_on or _OFFSET.of(asked)
         kafka = self._site.kafka(asked)
         offset = await start_of(kafka, where.topic, where.partition, said)
-        await records.fetch(kafka, where.topic, where.partition, offset, max_bytes=1)
+        await records.fetch(kafka, where.topic, where.partition, offset, max_bytes=1, most=1)
         return lambda kafka: Feed(kafka, {where: offset})
 
     async def _group(self, asked: HTTPConnection) -> MakeFeed:
@@ -154,4 +160,4 @@ class Pushing:
         return lambda kafka: Member(kafka, group, topics, member_id, start)
 
 
-Prepare = Callable[[], Awaitable[MakePump]]
+Prepare = Callable[[], Awaitable[Stream]]

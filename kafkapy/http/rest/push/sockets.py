@@ -20,7 +20,7 @@ from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.problems import Problem, of_kafka, problem
 from kafkapy.http.rest.push.events import error_of
-from kafkapy.http.rest.push.pump import Pump, Tell
+from kafkapy.http.rest.push.pump import Pump, Stream
 
 _UNWANTED: Final = 1003
 _BROKEN: Final = 1011
@@ -29,27 +29,29 @@ _BROKEN: Final = 1011
 async def serve(
     socket: WebSocket,
     kafka: Kafka,
-    prepare: "Callable[[], Awaitable[Callable[[Kafka, Tell], Pump]]]",
+    prepare: Callable[[], Awaitable[Stream]],
 ) -> None:
     try:
-        make = await prepare()
+        stream = await prepare()
     except Problem as refused:
         await socket.send_denial_response(problem(refused.status, refused.detail, **refused.more))
         return
     except KafkaError as refused:
         await socket.send_denial_response(of_kafka(refused))
         return
+    try:
+        await _tell(socket, kafka, stream)
+    finally:
+        stream.gone()
+
+
+async def _tell(socket: WebSocket, kafka: Kafka, stream: Stream) -> None:
     await socket.accept()
-    sending = trio.Lock()
-
-    async def tell(kind: str, said: dict[str, Any]) -> None:
-        async with sending:
-            await socket.send_text(json.dumps({"type": kind, **said}))
-
+    told = _Told(socket)
     ended: tuple[int, dict[str, Any]] | None = None
     try:
         async with kafka, trio.open_nursery() as nursery:
-            pump = make(kafka, tell)
+            pump = stream.make(kafka, told)
             nursery.start_soon(_listen, socket, pump, nursery.cancel_scope)
             await pump.run()
     except* KafkaError as several:
@@ -60,8 +62,34 @@ async def serve(
         pass
     if ended is not None:
         with suppress(WebSocketDisconnect, RuntimeError):
-            await tell("error", ended[1])
+            await told.tell("error", ended[1])
             await socket.close(ended[0])
+
+
+class _Told:
+    """The listener: messages of a pump, and what its commits tell beside them."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+        self._sending = trio.Lock()
+
+    async def tell(self, kind: str, said: dict[str, Any]) -> None:
+        await self._send(_frame(kind, said))
+
+    def packed(self, message: dict[str, Any]) -> bytes:
+        return _frame("message", message).encode()
+
+    async def tell_packed(self, messages: list[bytes]) -> None:
+        for message in messages:
+            await self._send(message.decode())
+
+    async def _send(self, text: str) -> None:
+        async with self._sending:
+            await self._socket.send_text(text)
+
+
+def _frame(kind: str, said: dict[str, Any]) -> str:
+    return json.dumps({"type": kind, **said})
 
 
 async def _listen(socket: WebSocket, pump: Pump, scope: trio.CancelScope) -> None:

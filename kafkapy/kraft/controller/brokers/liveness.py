@@ -20,7 +20,13 @@ from kafkapy.core.step import Step, TimerFired
 from kafkapy.core.time import Instant, later
 from kafkapy.kraft.controller.facts import BrokerHeard, BrokerSilent, ControllerStep, Fact
 from kafkapy.kraft.controller.partitions import leadership
-from kafkapy.kraft.controller.partitions.sweeps import begun, first_slice, leaving, one_slice
+from kafkapy.kraft.controller.partitions.sweeps import (
+    begun,
+    check_none_awaited,
+    first_slice,
+    leaving,
+    one_slice,
+)
 from kafkapy.kraft.controller.state import Contact, ControllerState, Sweep
 from kafkapy.kraft.features import CORDONED_LOG_DIRS, DIRECTORY_ASSIGNMENT
 from kafkapy.kraft.image.registrations import BrokerRegistration
@@ -123,6 +129,7 @@ class BrokerMachine:
         notes: tuple[Fact, ...] = ()
         timers: dict[Hashable, Instant | None] = {}
         if rest is not None:
+            check_none_awaited(self._state, broker.id)
             notes, timers = begun(rest, now)
         reply = HeartbeatReply(
             is_caught_up=beat.metadata_offset >= self._registered_at(broker),
@@ -174,8 +181,13 @@ class BrokerMachine:
                 beat.broker_id, beat.epoch
             )
             # Who was told to shut down comes back under a new registration only.
-            is_gone = self._state.image.brokers[beat.broker_id].in_controlled_shutdown
-            may_serve = is_caught_up and not beat.wants_fence and not is_gone
+            broker = self._state.image.brokers[beat.broker_id]
+            may_serve = (
+                is_caught_up
+                and not beat.wants_fence
+                and not broker.in_controlled_shutdown
+                and not self._lost(broker, beat)  # first it is noted what it cannot lead
+            )
             return Standing.UNFENCED if may_serve else Standing.FENCED
         if beat.wants_fence:
             return Standing.SHUT_DOWN_NOW if beat.wants_shutdown else Standing.FENCED
@@ -237,8 +249,8 @@ class BrokerMachine:
     def _directory_records(self, broker: BrokerRegistration, beat: BrokerHeartbeat) -> list[Fact]:
         version = self._state.image.metadata_version
         records: list[Fact] = []
-        lost = set(broker.log_dirs) & set(beat.offline_dirs)
-        if lost and version >= DIRECTORY_ASSIGNMENT:
+        lost = self._lost(broker, beat)
+        if lost:
             there = [
                 at
                 for at in leaving(self._state, broker.id)
@@ -267,6 +279,12 @@ class BrokerMachine:
                 )
             )
         return records
+
+    def _lost(self, broker: BrokerRegistration, beat: BrokerHeartbeat) -> set[UUID]:
+        """Directories that it has, as far as the metadata knows, and says that they are gone."""
+        if self._state.image.metadata_version < DIRECTORY_ASSIGNMENT:
+            return set()
+        return set(broker.log_dirs) & set(beat.offline_dirs)
 
     # -- silence, leaving --------------------------------------------------------------
 
@@ -339,5 +357,8 @@ def cleaned_up(state: ControllerState, broker_id: int, previous_epoch: int | Non
 
 def _out_of_everything(state: ControllerState, broker_id: int) -> list[Fact]:
     places = leadership.in_isr(state, broker_id) + leadership.in_elr(state, broker_id)
+    if not state.elr_enabled:
+        # The last in sync stays it: there is nothing to change, however often it is looked at.
+        places = leadership.to_leave(places, broker_id)
     places = list(one_slice(broker_id, places, unclean=broker_id))
     return list(leadership.updates(state, places, unclean=broker_id))

@@ -1,6 +1,10 @@
 """AssignReplicasToDirs: a broker says in which directory it keeps its replicas (KIP-858).
 
 A replica in a directory that is offline cannot lead nor be in sync.
+
+    its directory is gone --> it may still be among those that may lead: the disk may come back
+        it is in another directory, says the broker --> it has begun anew there, with nothing, and
+                                                        whoever still has the records is waited for
 """
 
 from uuid import UUID
@@ -14,6 +18,7 @@ from kafkapy.kraft.controller.partitions.leadership import change
 from kafkapy.kraft.controller.partitions.partition_change import without
 from kafkapy.kraft.controller.state import ControllerState, Located
 from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT
+from kafkapy.kraft.image.topics import PartitionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,9 @@ class DirectoryMachine:
         at = Located(topic, replica.index, state)
         directories = {broker_id: replica.directory}
         if self._state.is_online(broker_id, replica.directory):
-            record = change(self._state, at, directories=directories)
+            lost = (broker_id,) if self._begins_anew(broker_id, state) else ()
+            isr = without(state.isr, lost)
+            record = change(self._state, at, directories=directories, isr=isr, lost=lost)
         else:
             record = change(
                 self._state,
@@ -76,3 +83,14 @@ class DirectoryMachine:
                 isr=without(state.isr, (broker_id,)),
             )
         return [] if record is None else [record]
+
+    def _begins_anew(self, broker_id: int, state: PartitionState) -> bool:
+        """It is somewhere else because where it was is gone, and nobody has taken it into the ISR
+        since. A replica without others has nobody to wait for."""
+        is_in_sync = state.has_leader and broker_id in state.isr
+        return (
+            self._state.elr_enabled
+            and len(state.replicas) > 1
+            and not is_in_sync
+            and not self._state.is_online(broker_id, state.directory(broker_id))
+        )

@@ -21,6 +21,7 @@ class PartitionWishes(TypedDict, total=False):
     adding: tuple[int, ...]
     recovery: int
     unclean_shutdown: tuple[int, ...]
+    lost: tuple[int, ...]
     directories: Mapping[int, UUID]
 
 

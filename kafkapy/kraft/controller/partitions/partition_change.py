@@ -38,6 +38,8 @@ class PartitionChange:
     is_acceptable      whether a replica could lead now: alive, its directory online
     unclean_shutdown   replicas that came back without having shut down: they may have
                        lost records that they had acknowledged
+    lost               replicas that began anew, with nothing, since their directory is gone: they
+                       lead again once they are in sync, or if somebody says so
     directories        where replicas say they keep the partition
     default_directory  where a replica that is new here will keep it
     """
@@ -57,6 +59,7 @@ class PartitionChange:
     adding: Replicas | None = None
     recovery: int | None = None
     unclean_shutdown: Replicas = ()
+    lost: Replicas = ()
     directories: Mapping[int, UUID] = field(default_factory=dict)
 
     def record(self) -> PartitionChangeRecord | None:
@@ -114,7 +117,7 @@ class PartitionChange:
             return ()
         # Who is moved away is nobody to wait for.
         candidates = sorted({*self.state.elr, *self.state.isr} & {*replicas})
-        return without(candidates, (*isr, *self.unclean_shutdown))
+        return without(candidates, (*isr, *self.unclean_shutdown, *self.lost))
 
     def _elected(self, replicas: Replicas, isr: Replicas, elr: Replicas) -> tuple[int, bool]:
         """The leader (NO_NODE if there is none), and whether records may be lost."""
@@ -141,17 +144,20 @@ class PartitionChange:
             and not isr
             and not elr
             and len(last_known) == 1
+            and last_known[0] not in self.lost
             and self.is_acceptable(last_known[0])
         )
 
     def _last_known_leader(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        if not self.elr_enabled or "leader" not in changes:
+        if not self.elr_enabled:
             return {}
-        if changes["leader"] == NO_NODE and self.state.has_leader and not self.state.last_known_elr:
-            return {"last_known_elr": (self.state.leader,)}
-        if changes["leader"] != NO_NODE and self.state.last_known_elr:
-            return {"last_known_elr": ()}
-        return {}
+        state, leader = self.state, changes.get("leader", self.state.leader)
+        known = without(state.last_known_elr, self.lost)
+        if "leader" in changes and leader != NO_NODE:
+            known = ()
+        elif "leader" in changes and state.has_leader and not known:
+            known = without((state.leader,), self.lost)
+        return {} if known == state.last_known_elr else {"last_known_elr": known}
 
     def _shrink_bumps_epoch(self, isr: Replicas) -> bool:
         return self.metadata_version < NO_EPOCH_BUMP_ON_ISR_SHRINK and not (

@@ -87,6 +87,19 @@ def leaving(state: ControllerState, broker_id: int) -> list[Located]:
     return found if len(found) <= SLICE else leadership.to_leave(found, broker_id)
 
 
+def check_none_awaited(state: ControllerState, about: Hashable) -> None:
+    """Refused while somebody waits for another sweep of the same broker."""
+    if _is_awaited(state, about):
+        raise Refused(
+            ErrorCode.REQUEST_TIMED_OUT, f"Partitions of broker {about} are being changed."
+        )
+
+
+def _is_awaited(state: ControllerState, about: Hashable) -> bool:
+    under_way = state.sweeps.get(about)
+    return under_way is not None and under_way.is_awaited
+
+
 def begun(sweep: Sweep, now: Instant) -> tuple[tuple[Fact, ...], dict[Hashable, Instant | None]]:
     """The note and the timer of a step that leaves the rest of its work to a sweep."""
     return (SweepBegun(replace(sweep, since=now)),), {sweep_key(sweep.about): now}
@@ -102,14 +115,10 @@ class Sweeps:
     def begin(self, many: InSlices, event: Any, now: Instant) -> ControllerStep:
         """Instead of deciding on `event`. Refused while somebody waits for another one."""
         about = many.sweep.about
-        under_way = self._state.sweeps.get(about)
         is_timer = isinstance(event, TimerFired)
-        if under_way is not None and under_way.is_awaited:
-            if is_timer:
-                return Step()
-            raise Refused(
-                ErrorCode.REQUEST_TIMED_OUT, f"Partitions of broker {about} are being changed."
-            )
+        if is_timer and _is_awaited(self._state, about):
+            return Step()
+        check_none_awaited(self._state, about)
         sweep = replace(many.sweep, event=event, is_awaited=not is_timer)
         notes, timers = begun(sweep, now)
         return Step(notes=notes, timers=timers, park=None if is_timer else sweep_key(about))
@@ -130,7 +139,7 @@ class Sweeps:
         )
 
     def _is_over(self, sweep: Sweep) -> bool:
-        """Done, or a broker that was given up was heard of again."""
+        """Done, or it is about a broker that is not what it was."""
         contact = self._state.contacts.get(sweep.removed)
         is_back = (
             sweep.gives_up
@@ -138,7 +147,9 @@ class Sweeps:
             and sweep.since is not None
             and contact.last_heard > sweep.since
         )
-        return is_back or sweep.next >= len(sweep.places)
+        # Who comes back and is gone again takes over nothing more.
+        is_gone = sweep.added != NO_NODE and not self._state.is_active(sweep.added)
+        return is_back or is_gone or sweep.next >= len(sweep.places)
 
     def _end(self, sweep: Sweep, now: Instant) -> ControllerStep:
         ended = SweepEnded(sweep.about)

@@ -6,10 +6,11 @@ readers       read_committed, all the time
 watchers      neither watermark goes back
 admin         topics come, go, grow and change
 consumers     a group of KIP-848       classic     a group of the classic protocol
-sharers       a share group (KIP-932), and a producer that it reads from
+sharers       a share group (KIP-932), a producer that it reads from, and one of transactions
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from kafkapy.core.ids import TopicPartition
@@ -28,7 +29,12 @@ from kafkapy.sim.clients.group_members import MemberPlan, classic_member, consum
 from kafkapy.sim.cluster.clients.administrator import Administrator
 from kafkapy.sim.cluster.clients.idempotent import IdempotentProducer, plain_producer
 from kafkapy.sim.cluster.clients.routed import RETRY_MS, ClusterClient
-from kafkapy.sim.cluster.clients.sharers import ShareFacts, Sharer, settings_of_group
+from kafkapy.sim.cluster.clients.sharers import (
+    Sharer,
+    TransactionsToShare,
+    drawn_facts,
+    settings_of_group,
+)
 from kafkapy.sim.cluster.clients.watcher import watcher
 from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.promises.cluster import read_everything
@@ -66,7 +72,7 @@ class Clients:
         self._kinds = kinds
         self._has_transactions = "transactions" in kinds
         self._has_sharers = "sharers" in kinds
-        self.shared = ShareFacts()
+        self.shared = drawn_facts(self._rng.fork("share group"))
 
     def begin(self) -> None:
         """Topics first, then everybody. Controllers alone have no clients."""
@@ -93,7 +99,7 @@ class Clients:
         if self._has_sharers:
             yield from self.operator.make(SHARED[0].topic, len(SHARED))
             while True:
-                answer = yield settings_of_group()
+                answer = yield settings_of_group(self.shared)
                 if answer is not LOST and not any(one.error_code for one in answer.responses):
                     break
                 yield Sleep(RETRY_MS)
@@ -155,6 +161,17 @@ class Clients:
 
     def add_sharers(self) -> None:
         self._add_producer(SHARED)
+        process = self._process()
+        writer = TransactionsToShare(
+            self._world.clock,
+            self.history,
+            process,
+            SHARED,
+            self._rng.fork("transactions to share"),
+            lambda: self.is_calm,
+            self.new_value,
+        )
+        self._play("transactions-to-share", writer.act())
         for number in range(MEMBERS):
             name = f"sharer-{number}"
             sharer = Sharer(
@@ -164,6 +181,7 @@ class Clients:
                 name,
                 SHARED[0].topic,
                 lambda: self.is_calm,
+                partial(self._world.led_by, SHARED[0].topic),
             )
             self._play(name, sharer.act())
 
@@ -193,8 +211,9 @@ class Clients:
             yield Sleep(dice.magnitude(1, 300))
 
     def add_watchers(self) -> None:
-        dice = self._rng.fork("watcher")
-        self._play("watcher", watcher(RECORDS, dice, lambda: self.is_calm))
+        """Where there are transactions, they hold the last stable offset back."""
+        partitions = (*RECORDS, *WRITTEN, OUTPUT) if self._has_transactions else RECORDS
+        self._play("watcher", watcher(partitions, self._rng.fork("watcher"), lambda: self.is_calm))
 
     def add_admin(self) -> None:
         self._play("admin", self.operator.act())

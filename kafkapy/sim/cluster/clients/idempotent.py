@@ -7,7 +7,7 @@ What acks=all acknowledged is there for ever. So a broker that says OUT_OF_ORDER
 to the batch behind an acknowledged one has lost that, and is caught at once. Unless that batch was
 sent before: then it may be there, and the snapshot of producers from which the broker began
 remembers only the last batch of each (as in Apache Kafka). Such a one is `believed` to be there,
-which is judged at the end.
+which is judged at the end. A producer's first batch to a partition is given up instead.
 """
 
 from collections import defaultdict
@@ -55,6 +55,7 @@ class _Batch:
     base_offset: int | None = None
     is_done: bool = False
     attempts: int = 0
+    is_given_up: bool = False
 
 
 @dataclass(slots=True)
@@ -108,7 +109,8 @@ class IdempotentProducer:
         finally:
             for operation, batch in zip(operations, batches, strict=True):
                 # Without its offset nobody can miss it.
-                outcome = Outcome.OK if batch.is_done else Outcome.INFO
+                is_known = batch.is_done and not batch.is_given_up
+                outcome = Outcome.OK if is_known else Outcome.INFO
                 self.history.complete(operation, outcome, *_sends(partition, batch))
 
     def _attempt(self, partition: TopicPartition, batches: Sequence[_Batch]) -> Talk:
@@ -143,7 +145,12 @@ class IdempotentProducer:
             return  # it will be its turn
         elif error is E.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.attempts > 1:
             batch.is_done = True
-            self.believed += [(partition, value) for value in batch.values]
+            if batch.sequence > 0:
+                self.believed += [(partition, value) for value in batch.values]
+            else:
+                # Those behind it may have been taken and this one not, as by Apache Kafka: of a
+                # producer that a partition does not know any sequence is the first.
+                batch.is_given_up = True
         elif error not in _RETRIABLE:
             raise BrokenPromise(
                 f"{partition} says {error!r} to sequence {batch.sequence} of producer "

@@ -259,10 +259,6 @@ _ROUTES: Final[dict[ApiKey, Callable[[Any], Hashable]]] = {
 }
 
 
-def _is_misled(answer: Any) -> bool:
-    return any(code in _WRONG_ROUTE for code in errors_in(answer))
-
-
 _PLAIN: Final = (int, float, bool, str, bytes, UUID, str | None, bytes | None)
 
 

@@ -8,11 +8,16 @@ What is judged, of every record (ShareFacts):
 - what was acknowledged for good, and answered so, never comes again, whoever leads or coordinates;
 - who acknowledged it had it alone: nobody got it between its coming and its acknowledgement;
 - what is in the log came to somebody until that was said of it (heard or not), or as often as
-  may be: nothing is lost.
+  may be: nothing is lost;
+- a group that reads only what is committed gets nothing else.
+
+How many records may be locked, and what the group reads, is drawn from the seed. Beside a plain
+producer somebody writes transactions, of which some batches are larger than there may be locks:
+their markers are the gaps between what is handed out.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -23,7 +28,9 @@ from kafkapy.core.seams import Clock
 from kafkapy.core.time import Instant
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import batches, records
+from kafkapy.sim.checkers import History, Outcome
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep
+from kafkapy.sim.clients.transactional_producer import Fenced, TransactionalProducer
 from kafkapy.sim.cluster.clients.routed import RETRY_MS, Talk
 from kafkapy.sim.promises.partitions import BrokenPromise
 from kafkapy.sim.world.rng import SimRng
@@ -35,7 +42,12 @@ LOCK_MS: Final = 15_000
 # No lock holds longer, and nothing takes longer to find another leader.
 QUIET_MS: Final = 2 * LOCK_MS + 5_000
 _HEARTBEAT, _FETCH, _ACKNOWLEDGE, _METADATA = 1, 2, 2, 12
-_ACCEPT, _RELEASE, _REJECT = 1, 2, 3
+_GAP, _ACCEPT, _RELEASE, _REJECT = range(4)
+# What a marker of a transaction has for a value: nobody's, and said to be a gap.
+_MARKER: Final = ""
+# As few as can be set, few, and as many as usual.
+_RECORD_LOCKS: Final = (100, 200, 2_000)
+_LARGE_BATCH: Final = (60, 160)
 _GONE: Final = frozenset({E.UNKNOWN_MEMBER_ID, E.FENCED_MEMBER_EPOCH, E.GROUP_ID_NOT_FOUND})
 
 Place = tuple[UUID, int]
@@ -61,8 +73,10 @@ class Settled(NamedTuple):
 
 @dataclass(slots=True)
 class ShareFacts:
-    """What the members of one group saw, by partition and value."""
+    """What the members of one group saw, by partition and value; and how the group is set."""
 
+    max_record_locks: int = _RECORD_LOCKS[-1]
+    reads_committed: bool = False
     deliveries: dict[str, list[Delivery]] = field(default_factory=lambda: defaultdict(list))
     settled: dict[str, Settled] = field(default_factory=dict)
     # Of these it was said, and perhaps not answered: they may be over.
@@ -85,7 +99,11 @@ class ShareFacts:
         self.settled[value] = settled
 
     def judge(self, values: Iterable[str]) -> None:
-        """`values`: all that is in the log, once everybody is done."""
+        """`values`: all that is in the log and committed, once everybody is done."""
+        values = dict.fromkeys(values)
+        for value in self.deliveries if self.reads_committed else ():
+            if value not in values:
+                raise BrokenPromise(f"{value} came, and was never committed")
         for value in values:
             came = self.deliveries.get(value, ())
             is_given_up = any(one.deliveries >= DELIVERIES for one in came)
@@ -111,6 +129,7 @@ class Sharer:
     name: str
     topic: str
     is_calm: Callable[[], bool]
+    led_by: Callable[[int], Collection[int]]
     _epoch: int = 0
     # As stock clients do when they join, and after a heartbeat that was not answered: its answer
     # may have had another assignment.
@@ -195,12 +214,13 @@ class Sharer:
         held: list[_Held] = []
         for epoch in range(self.dice.magnitude(1, 4)):
             said = self._chosen(held)
+            led = self.led_by(node)
             answer, asked = yield from self._fetch(node, places if epoch == 0 else (), said, epoch)
             if answer is LOST or answer.error_code != E.NONE:
                 return
             self._settle(said, answer, asked, "acknowledge_error_code")
             held = [one for one in held if one not in [each for each, _ in said]]
-            held += self._came(answer, asked)
+            held += self._came(answer, asked, led)
         said = self._chosen(held)
         if self.is_calm() or self.dice.chance(70):
             closes = self.dice.chance(50)
@@ -235,7 +255,10 @@ class Sharer:
             yield Sleep(RETRY_MS)
         return answer, asked
 
-    def _came(self, answer: Any, asked: Instant) -> list["_Held"]:
+    def _came(self, answer: Any, asked: Instant, led: Collection[int]) -> list["_Held"]:
+        """`led`: partitions that were led by who was asked, when it was. Another one, paused and
+        replaced, gives what it knows until it hears of it, as Apache Kafka's does: nothing it is
+        told of that counts."""
         found = []
         heard = self.clock.now()
         for topic in answer.responses:
@@ -246,8 +269,12 @@ class Sharer:
                         value = values.get(offset)
                         if value is None:
                             raise BrokenPromise(f"offset {offset} was acquired and did not come")
-                        delivery = Delivery(self.name, asked, heard, one.delivery_count)
-                        self.facts.came(value, delivery)
+                        if value != _MARKER:
+                            delivery = Delivery(self.name, asked, heard, one.delivery_count)
+                            if row.partition_index in led:
+                                self.facts.came(value, delivery)
+                        elif self.facts.reads_committed:
+                            raise BrokenPromise(f"offset {offset} is a marker, and was acquired")
                         place = (topic.topic_id, row.partition_index)
                         found.append(_Held(_named(place), offset, value, heard))
         return found
@@ -259,7 +286,8 @@ class Sharer:
         else:
             kinds = (_ACCEPT, _ACCEPT, _ACCEPT, _RELEASE, _REJECT)
             said = [(one, self.dice.choice(kinds)) for one in held if self.dice.chance(80)]
-        self.facts.said.update(one.value for one, kind in said if kind != _RELEASE)
+        said = [(one, kind if one.value != _MARKER else _GAP) for one, kind in said]
+        self.facts.said.update(one.value for one, kind in said if kind not in (_GAP, _RELEASE))
         return said
 
     def _settle(self, said: "_Said", answer: Any, asked: Instant, error: str) -> None:
@@ -277,7 +305,7 @@ class Sharer:
         for one, kind in said:
             if one.partition not in told:
                 raise BrokenPromise(f"nothing was said of {one}")
-            if kind != _RELEASE and one.partition not in refused:
+            if kind not in (_GAP, _RELEASE) and one.partition not in refused:
                 over = Settled(self.name, one.came, asked, self.clock.now())
                 self.facts.is_over(one.value, over)
 
@@ -292,7 +320,7 @@ def _named(place: Place) -> TopicPartition:
 def _values(data: Any) -> dict[int, str]:
     view = memoryview(bytes(data or b""))
     return {
-        one.offset: (one.value or b"").decode()
+        one.offset: _MARKER if header.is_control else (one.value or b"").decode()
         for at, header in batches(view)
         for one in records(view[at : at + header.size])
     }
@@ -315,12 +343,19 @@ def _topics(places: Sequence[Place], said: _Said) -> list[dict[str, Any]]:
     return [{"topic_id": topic_id, "partitions": found} for topic_id, found in topics.items()]
 
 
-def settings_of_group() -> Ask:
+def drawn_facts(dice: SimRng) -> ShareFacts:
+    """Of a group that is set in a way of its own."""
+    return ShareFacts(dice.choice(_RECORD_LOCKS), dice.chance(60))
+
+
+def settings_of_group(facts: ShareFacts) -> Ask:
     """From the beginning; many deliveries, and short locks."""
     values = {
         "share.auto.offset.reset": "earliest",
         "share.delivery.count.limit": str(DELIVERIES),
         "share.record.lock.duration.ms": str(LOCK_MS),
+        "share.partition.max.record.locks": str(facts.max_record_locks),
+        "share.isolation.level": "read_committed" if facts.reads_committed else "read_uncommitted",
     }
     configs = [
         {"name": name, "config_operation": 0, "value": value} for name, value in values.items()
@@ -328,3 +363,41 @@ def settings_of_group() -> Ask:
     resource = {"resource_type": 32, "resource_name": GROUP, "configs": configs}
     body = {"resources": [resource], "validate_only": False}
     return Ask(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, body)
+
+
+@dataclass(slots=True)
+class TransactionsToShare:
+    """Small transactions and large ones, committed and aborted."""
+
+    clock: Clock
+    history: History
+    process: int
+    partitions: Sequence[TopicPartition]
+    dice: SimRng
+    is_calm: Callable[[], bool]
+    new_value: Callable[[], str]
+
+    def act(self) -> Actor:
+        while not self.is_calm():
+            producer = TransactionalProducer(
+                self.clock, self.history, self.process, "to-share", is_v2=True
+            )
+            try:
+                yield from producer.begin()
+                while not self.is_calm():
+                    yield from self._transaction(producer)
+                    yield Sleep(self.dice.magnitude(50, 3_000))
+            except Fenced:
+                yield Sleep(self.dice.between(10, 500))
+
+    def _transaction(self, producer: TransactionalProducer) -> Talk:
+        operation = producer.open()
+        try:
+            for _ in range(self.dice.between(1, 3)):
+                size = self.dice.between(*(_LARGE_BATCH if self.dice.chance(20) else (1, 4)))
+                values = [self.new_value() for _ in range(size)]
+                yield from producer.send(self.dice.choice(self.partitions), values)
+        except Fenced:
+            producer.close(operation, Outcome.FAIL)
+            raise
+        yield from producer.end(operation, commit=self.dice.chance(70))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kafkapy.sim.cluster.host import Host
-from kafkapy.sim.cluster.nemesis import Nemesis
+from kafkapy.sim.cluster.nemesis import SOON_MS, Nemesis
 
 _LATENCIES_MS: Final = (20, 200, 1_500)
 _FAILS: Final = ("append", "append", "flush", "write_file", "create", "rename", "any")
@@ -30,13 +30,14 @@ def slow_disk(nemesis: Nemesis) -> None:
 
 
 def fail_disk(nemesis: Nemesis) -> None:
-    """One operation soon fails, in one of the directories."""
+    """One operation soon fails, in one of the directories, if there are so many."""
     host = nemesis.mortal()
     if host is not None:
         kind = nemesis.rng.choice(_FAILS)
         path = nemesis.rng.choice(_directories(host))
         nemesis.note("fails", kind, "of", host.name, path)
         host.disk.fail(kind, in_path=path, nth=nemesis.rng.magnitude(1, 50))
+        nemesis.after(SOON_MS, host.disk.forget_faults)
 
 
 def lose_directory(nemesis: Nemesis) -> None:

@@ -9,6 +9,7 @@ from kafkapy.sim.cluster.troubles import disks, machines, network, operations
 TROUBLES: Final[Mapping[str, Trouble]] = {
     "kill": machines.kill,
     "kill-leader": machines.kill_leader,
+    "kill-leaders": machines.kill_leaders,
     "kill-controller": machines.kill_controller,
     "crash": machines.crash,
     "crash-all": machines.crash_all,

@@ -1,9 +1,11 @@
 """Machines: processes die, the power goes, somebody stops or suspends them, sets their clocks."""
 
+from functools import partial
 from typing import Final
+from uuid import UUID
 
 from kafkapy.sim.cluster.host import Host
-from kafkapy.sim.cluster.nemesis import Nemesis
+from kafkapy.sim.cluster.nemesis import SOON_MS, Nemesis
 from kafkapy.sim.world.power import IN_A_TURN
 
 # Further ahead of a broker's clock than an hour no record may be.
@@ -12,6 +14,9 @@ _STOP_PATIENCE_MS: Final = 30_000
 _CHANGES: Final = (1, 400)
 _LOOPS: Final = (3, 12)
 _LIVES_MS: Final = (5, 500)
+# How long a leader is waited for, and how long it then leads.
+_FOLLOWS_WITHIN_MS: Final = 1_000
+_LEADS_MS: Final = (1, 300)
 
 
 def kill(nemesis: Nemesis) -> None:
@@ -24,13 +29,42 @@ def kill_controller(nemesis: Nemesis) -> None:
 
 def kill_leader(nemesis: Nemesis) -> None:
     """Of some partition."""
-    found = [
-        state.leader
-        for topic in nemesis.world.image_of_controller().topics_by_id.values()
-        for state in topic.partitions.values()
-    ]
-    if found:
-        _kill(nemesis, nemesis.world.hosts.get(nemesis.rng.choice(found)))
+    found = _some_partition(nemesis)
+    if found is not None:
+        _kill(nemesis, _leader(nemesis, *found))
+
+
+def kill_leaders(nemesis: Nemesis) -> None:
+    """Of some partition, and whoever leads it next, as soon as it has begun to."""
+    found = _some_partition(nemesis)
+    if found is None:
+        return
+    first = _leader(nemesis, *found)
+    left = _FOLLOWS_WITHIN_MS
+
+    def is_followed() -> None:
+        nonlocal left
+        left -= 1
+        second = _leader(nemesis, *found)
+        if second not in (None, first):
+            nemesis.after(nemesis.rng.magnitude(*_LEADS_MS), lambda: _kill(nemesis, second))
+        elif left:
+            nemesis.after(1, is_followed)
+
+    _kill(nemesis, first)
+    is_followed()
+
+
+def _some_partition(nemesis: Nemesis) -> tuple[UUID, int] | None:
+    topics = nemesis.world.image_of_controller().topics_by_id
+    found = [(topic.id, index) for topic in topics.values() for index in topic.partitions]
+    return nemesis.rng.choice(found) if found else None
+
+
+def _leader(nemesis: Nemesis, topic_id: UUID, index: int) -> Host | None:
+    """Whom the active controller knows to lead now."""
+    topic = nemesis.world.image_of_controller().topics_by_id.get(topic_id)
+    return None if topic is None else nemesis.world.hosts.get(topic.partitions[index].leader)
 
 
 def _kill(nemesis: Nemesis, host: Host | None) -> None:
@@ -63,6 +97,7 @@ def die_at_a_change(nemesis: Nemesis) -> None:
         after = nemesis.rng.magnitude(*_CHANGES)
         nemesis.note("will die", host.name, after, " ".join(sorted(kinds)))
         host.power.cut_after(after, kinds)
+        nemesis.after(SOON_MS, partial(host.power.cut_after, None))
 
 
 def crash_loop(nemesis: Nemesis) -> None:

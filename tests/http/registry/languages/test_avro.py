@@ -29,6 +29,11 @@ INT, STRING = record(field("x", "int")), record(field("x", "string"))
         (record(field("x", "int"), field("y", "int")), INT, ""),
         (INT, record(field("z", "int", aliases=["x"])), ""),
         (INT, record(field("z", "int")), "READER_FIELD_MISSING_DEFAULT_VALUE"),
+        (
+            record(field("x", "int"), field("y", "int")),
+            record(field("x", "int", aliases=["y"])),
+            "READER_FIELD_AMBIGUOUS",
+        ),
         (INT, record(field("x", "int"), field("y", ["null", "int"], default=None)), ""),
         # The specification: promotions.
         (INT, record(field("x", "long")), ""),

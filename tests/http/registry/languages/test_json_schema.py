@@ -162,6 +162,60 @@ def test_what_a_newer_schema_takes(old: Any, new: Any, expected: str) -> None:
     assert wrong(json_schema(old), json_schema(new)) == expected
 
 
+ARRAY = {"type": "array"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "before", "since"),
+    [
+        # Of arrays without places, all items are further ones.
+        ({"additionalItems": True}, {"additionalItems": False}, "ADDITIONAL_ITEMS_REMOVED", ""),
+        ({"additionalItems": STRING}, {"additionalItems": INTEGER}, "TYPE_CHANGED", ""),
+        (ARRAY, {**ARRAY, "items": True}, "SCHEMA_ADDED", ""),
+        (ARRAY, {**ARRAY, "items": False}, "SCHEMA_ADDED", "ADDITIONAL_ITEMS_REMOVED"),
+        (
+            {**ARRAY, "prefixItems": [STRING]},
+            {**ARRAY, "prefixItems": [INTEGER]},
+            "",
+            "TYPE_CHANGED",
+        ),
+        ({**ARRAY, "unevaluatedItems": False}, ARRAY, "", ""),
+        (ARRAY, {**ARRAY, "unevaluatedItems": False}, "", "UNEVALUATED_ITEMS_REMOVED"),
+        (ONE, {**ONE, "unevaluatedProperties": False}, "", "UNEVALUATED_PROPERTIES_REMOVED"),
+        (ONE, {**ONE, "dependentRequired": {"a": ["b"]}}, "", "DEPENDENCY_ARRAY_ADDED"),
+        (ONE, {**ONE, "dependentSchemas": {"a": ONE}}, "", "DEPENDENCY_SCHEMA_ADDED"),
+        # What contains something contains it once at least; without it, counts mean nothing.
+        (ARRAY, {**ARRAY, "contains": STRING}, "", "MIN_CONTAINS_ADDED"),
+        (
+            {**ARRAY, "contains": STRING},
+            {**ARRAY, "contains": STRING, "minContains": 2},
+            "MIN_CONTAINS_ADDED",
+            "MIN_CONTAINS_INCREASED",
+        ),
+        (
+            {**ARRAY, "contains": STRING},
+            {**ARRAY, "contains": STRING, "minContains": 1},
+            "MIN_CONTAINS_ADDED",
+            "",
+        ),
+        (ARRAY, {**ARRAY, "maxContains": 2}, "MAX_CONTAINS_ADDED", ""),
+    ],
+)
+def test_a_draft_has_the_keywords_that_it_knows(
+    old: Any, new: Any, before: str, since: str
+) -> None:
+    """Without `$schema` it is draft 7; 2020-12 has keywords of its own. As Confluent's loaders."""
+    assert wrong(json_schema(old), json_schema(new)) == before
+    for draft in ("draft-04", "draft-06", "draft-07"):
+        named = {"$schema": f"http://json-schema.org/{draft}/schema#"}
+        if draft == "draft-04" and new.get("items") in (True, False):
+            # Draft 4 has no schemas that are true or false.
+            continue
+        assert wrong(json_schema({**named, **old}), json_schema({**named, **new})) == before
+    newest = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    assert wrong(json_schema({**newest, **old}), json_schema({**newest, **new})) == since
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -100,6 +100,38 @@ def test_required_fields_neither_come_nor_go() -> None:
     assert wrong(with_it, without) == "REQUIRED_FIELD_REMOVED"
 
 
+def test_the_members_of_a_oneof_have_no_labels() -> None:
+    """So leaving one is no change of a label, in proto2 either."""
+    inside = protobuf('syntax = "proto2"; message M { oneof o { int32 a = 1; } }')
+    for label in ("optional", "required", "repeated"):
+        outside = protobuf(f'syntax = "proto2"; message M {{ {label} int32 a = 1; }}')
+        assert not wrong(inside, outside), label
+
+
+@pytest.mark.parametrize(
+    ("imported", "main", "expected"),
+    [
+        ("proto2", "proto3", "FIELD_NUMERIC_LABEL_CHANGED"),
+        ("proto3", "proto2", ""),
+    ],
+)
+def test_labels_are_those_of_the_file_that_a_message_is_from(
+    imported: str, main: str, expected: str
+) -> None:
+    """Proto2 labels every field; in proto3 none is a label like any other."""
+    label = "optional" if main == "proto2" else ""
+    text = f'syntax = "{main}"; import "o.proto"; message M {{ {label} x.O o = 1; }}'
+    before = "optional" if imported == "proto2" else ""
+    old, new = (
+        protobuf(
+            text,
+            {"o.proto": f'syntax = "{imported}"; package x; message O {{ {each} int32 a = 1; }}'},
+        )
+        for each in (before, "repeated")
+    )
+    assert wrong(old, new) == expected
+
+
 def test_a_package_stays() -> None:
     assert wrong(proto3(ONE), protobuf(f'syntax = "proto3"; package q; {ONE}')) == "PACKAGE_CHANGED"
 

@@ -9,6 +9,7 @@ from kafkapy.protocol.records import Record
 RETENTION_MS = 1000
 OPEN = Claim("f", 5, (1, 0, 1), Producer(7, 0), {0: 3, 1: 0})
 DONE = replace(OPEN, written={0: Written(9, -1), 1: Written(4, 17)})
+CHOSEN = replace(OPEN, schema_ids={"key": (4,), "value": (7, 3)})
 
 
 def index_of(*records: tuple[bytes, Claim, int], most: int = 10) -> _Index:
@@ -21,6 +22,7 @@ def index_of(*records: tuple[bytes, Claim, int], most: int = 10) -> _Index:
 def test_a_claim_is_read_as_it_was_written() -> None:
     assert decode(encode(OPEN)) == OPEN
     assert decode(encode(DONE)) == DONE
+    assert decode(encode(CHOSEN)) == CHOSEN
 
 
 def test_what_is_no_claim_is_passed_over() -> None:

@@ -1,10 +1,12 @@
 """A POST that is repeated with its Idempotency-Key: written once, answered alike."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2 as httpx
 import pytest
+import trio
 from starlette.testclient import TestClient
 
 from kafkapy.core.errors import ErrorCode
@@ -93,6 +95,69 @@ def test_an_attempt_that_ended_on_the_way_is_gone_on_with(
     assert post(pages, topic, when, body).json() == again.json()
 
 
+def test_another_node_is_done_with_a_claim_before_its_claimer_has_read_it(
+    broker: Broker, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claimer writes nothing, so its producer's next sequences are not those it thinks."""
+    broker.create_topic("overtaken", partitions=1)
+    write, others = KeyTopic.write, []
+
+    def ask_another(body: Any) -> None:
+        with client_of(broker) as other:
+            others.append(post(other, "overtaken", "o1", body))
+
+    async def overtaken(self: KeyTopic, kafka: Any, slot: bytes, claim: Any, now: int) -> int:
+        offset = await write(self, kafka, slot, claim, now)
+        if not others:
+            others.append(None)
+            await trio.to_thread.run_sync(ask_another, {"value": "first"})
+        return offset
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KeyTopic, "write", overtaken)
+        first = post(pages, "overtaken", "o1", {"value": "first"})
+    assert first.status_code == 200
+    assert first.json() == others[1].json()
+    for n in range(3):
+        assert post(pages, "overtaken", f"o2{n}", {"value": f"next {n}"}).status_code == 200
+    values = [one.value for one in broker.records("overtaken")]
+    assert values == [b"first", b"next 0", b"next 1", b"next 2"]
+
+
+def test_a_node_is_late_with_a_claim_whose_producer_has_gone_on(
+    broker: Broker, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The partition has forgotten that batch; the topic of keys knows where it is."""
+    broker.create_topic("late", partitions=1)
+    write, find, others = KeyTopic.write, KeyTopic.find, []
+
+    async def only_claims(self: KeyTopic, kafka: Any, slot: bytes, claim: Any, now: int) -> int:
+        if claim.written is None:
+            # What another node has read of it, before it is done here.
+            others.append(claim)
+        return await write(self, kafka, slot, claim, now)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KeyTopic, "write", only_claims)
+        first = post(pages, "late", "l", {"value": "first"})
+        for n in range(8):
+            assert post(pages, "late", f"l{n}", {"value": f"next {n}"}).status_code == 200
+    assert len({one.producer for one in others}) == 1
+
+    async def read_long_ago(self: KeyTopic, kafka: Any, slot: bytes, now: int) -> Any:
+        return others.pop() if len(others) == 1 else await find(self, kafka, slot, now)
+
+    del others[1:]
+    with monkeypatch.context() as patched:
+        patched.setattr(KeyTopic, "find", read_long_ago)
+        again = post(pages, "late", "l", {"value": "first"})
+    assert not others
+    assert again.status_code == 200, again.text
+    assert again.json() == first.json()
+    assert again.headers["idempotency-replayed"] == "true"
+    assert len(broker.records("late")) == 9
+
+
 def test_what_was_refused_is_written_when_it_is_repeated(
     broker: Broker, over_http: httpx.Client
 ) -> None:
@@ -106,6 +171,66 @@ def test_what_was_refused_is_written_when_it_is_repeated(
     again = post(over_http, "part", "p", body)
     assert again.json() == first.json()
     assert len(broker.records("part")) == 1
+
+
+def avro(*fields: str) -> dict[str, str]:
+    rows = [{"name": name, "type": "long"} for name in fields]
+    schema = {"type": "record", "name": "Order", "fields": rows}
+    return {"schemaType": "AVRO", "schema": json.dumps(schema)}
+
+
+def evolve(http: Client, topic: str) -> None:
+    """From now on `latest` takes no order without a price."""
+    subject = f"{topic}-value"
+    assert http.put(f"/config/{subject}", json={"compatibility": "NONE"}).status_code == 200
+    answer = http.post(f"/subjects/{subject}/versions", json=avro("id", "price"))
+    assert answer.status_code == 200, answer.text
+    refused = http.post(
+        f"/api/v1/topics/{topic}/messages", json={"value": {"id": 1}, "valueSchema": "latest"}
+    )
+    assert refused.status_code == 422
+
+
+def test_what_was_written_is_answered_though_latest_is_another_schema_now(
+    broker: Broker, over_http: httpx.Client
+) -> None:
+    broker.create_topic("evolved")
+    assert post(over_http, "evolved", "e0", order(avro("id"))).status_code == 200
+    first = post(over_http, "evolved", "e1", order("latest"))
+    assert first.status_code == 200, first.text
+    evolve(over_http, "evolved")
+    again = post(over_http, "evolved", "e1", order("latest"))
+    assert (again.status_code, again.json()) == (200, first.json())
+    assert again.headers["idempotency-replayed"] == "true"
+    assert over_http.delete("/api/v1/topics/evolved").status_code == 204
+    assert post(over_http, "evolved", "e1", order("latest")).json() == first.json()
+
+
+def order(schema: Any) -> Any:
+    return {"messages": [{"value": {"id": 7}, "timestamp": 5}], "valueSchema": schema}
+
+
+def test_what_was_begun_is_written_with_the_schemas_that_were_chosen_then(
+    broker: Broker, over_http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key is claimed, and no more; `latest` becomes another schema; it is asked again."""
+    broker.create_topic("begun")
+    assert post(over_http, "begun", "b0", order(avro("id"))).status_code == 200
+    write = KeyTopic.write
+
+    async def only_claims(self: KeyTopic, kafka: Any, slot: bytes, claim: Any, now: int) -> int:
+        await write(self, kafka, slot, claim, now)
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KeyTopic, "write", only_claims)
+        assert post(over_http, "begun", "b1", order("latest")).status_code == 504
+    assert len(broker.records("begun")) == 1
+    evolve(over_http, "begun")
+    again = post(over_http, "begun", "b1", order("latest"))
+    assert again.status_code == 200, again.text
+    first, second = broker.records("begun")
+    assert first.value == second.value
 
 
 def test_all_nodes_are_asked_the_same_at_once_and_again_after_a_death() -> None:

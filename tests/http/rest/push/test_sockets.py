@@ -1,6 +1,9 @@
 """Messages pushed over a WebSocket, and acknowledged on it."""
 
+import base64
 import json
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import Any
 
 import httpx2 as httpx
@@ -8,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient, WebSocketDenialResponse, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
+from kafkapy.http.rest.push.feeds import Feed, Some
 from kafkapy.testing import Broker
 
 TOPICS, GROUPS = "/api/v1/topics", "/api/v1/consumer-groups"
@@ -31,6 +35,13 @@ def hear(socket: WebSocketTestSession, kind: str = "message") -> dict[str, Any]:
         if told["type"] == kind:
             return told
         assert told["type"] != "error", told
+
+
+def hear_the_last(socket: WebSocketTestSession) -> dict[str, Any]:
+    while True:
+        told: dict[str, Any] = json.loads(socket.receive_text())
+        if told["type"] == "error":
+            return told
 
 
 def ack(socket: WebSocketTestSession, told: dict[str, Any]) -> None:
@@ -131,6 +142,59 @@ def test_what_cannot_be_is_refused_before_it_is_opened(
         answer = over_http.get(path)
         assert answer.status_code == status
         assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_who_is_refused_is_told_that_the_connection_ends(broker: Broker) -> None:
+    """A client that keeps connections would ask the next thing on it, and hear nothing. Asked for
+    on a connection that was used before, it is refused all the same."""
+    address = broker.http.removeprefix("http://")
+    asking = {
+        "connection": "Upgrade",
+        "upgrade": "websocket",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": base64.b64encode(bytes(16)).decode(),
+    }
+    with closing(HTTPConnection(address, timeout=30)) as client:
+        for _ in range(2):
+            client.request("GET", "/health/live")
+            assert client.getresponse().read()
+            client.request("GET", f"{TOPICS}/none/partitions/0/stream", headers=asking)
+            answer = client.getresponse()
+            assert (answer.status, answer.getheader("connection")) == (404, "close")
+            assert answer.getheader("x-content-type-options") == "nosniff"
+            assert json.loads(answer.read())["error"] == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_a_bug_behind_a_websocket_is_in_the_journal(
+    broker: Broker, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_: Feed) -> list[Some]:
+        raise ZeroDivisionError
+
+    broker.create_topic("bug")
+    monkeypatch.setattr(Feed, "next", broken)
+    with (
+        pytest.raises(WebSocketDisconnect),
+        connect(pages, f"{TOPICS}/bug/partitions/0/stream") as socket,
+    ):
+        socket.receive_text()
+    found = [told for level, said, told in broker.events() if (level, said) == ("error", "bug")]
+    assert [one["http"] for one in found] == [f"{TOPICS}/bug/partitions/0/stream"]
+
+
+def test_an_acknowledgement_that_comes_twice_ends_nothing(
+    broker: Broker, pages: TestClient
+) -> None:
+    fill(broker, "twice", 3)
+    with connect(pages, f"{GROUPS}/twice/stream?topics=twice&offset=earliest") as socket:
+        told = [hear(socket) for _ in range(3)]
+        for one in (told[1], told[1], told[0], told[2]):
+            ack(socket, one)
+        while hear(socket, "committed")["offsets"][0]["offset"] != 3:
+            pass
+        ack(socket, {**told[2], "offset": 3})
+        assert "never told" in hear_the_last(socket)["detail"]
+    assert broker.lag("twice", "twice") == 0
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.controller.partitions.directories import AssignReplicas, ReplicaDirectory
 from kafkapy.kraft.uuids import LOST, UNASSIGNED
 from tests.kraft.controller.fakes import Cluster, directory_of
@@ -61,3 +62,17 @@ def test_what_is_not_there_is_refused_one_by_one() -> None:
     assert refused.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     stale = AssignReplicas(1, 999, ())
     assert cluster.refusal(stale) is ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_a_replica_that_begins_anew_elsewhere_is_nobody_to_elect() -> None:
+    """Its directory is gone. As long as nothing is in its place, the disk may come back."""
+    cluster, topic_id = _cluster()
+    _assign(cluster, topic_id, D1)
+    cluster.fence(2)
+    assert cluster.partition("t").isr == (1,)
+    cluster.beat(1, offline_dirs=(D1,))
+    assert cluster.partition("t").leader == NO_NODE
+    assert 1 in (*cluster.partition("t").isr, *cluster.partition("t").elr)
+    assert _assign(cluster, topic_id, D0) is None
+    state = cluster.partition("t")
+    assert (state.leader, state.isr, state.elr, state.last_known_elr) == (NO_NODE, (), (), ())

@@ -9,8 +9,10 @@ from kafkapy.kraft.controller.brokers.liveness import BrokerDied, UnregisterBrok
 from kafkapy.kraft.controller.partitions import sweeps
 from kafkapy.kraft.controller.partitions.elections import ElectLeaders
 from kafkapy.kraft.controller.partitions.isr import AlterPartition, NewIsr
+from kafkapy.kraft.features import ELR_VERSION
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.kraft.records.metadata import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from kafkapy.kraft.storage.bootstrap import default_bootstrap
 from tests.kraft.controller.fakes import Cluster, directory_of
 
 COUNT = 7
@@ -192,3 +194,37 @@ def test_leaders_of_many_are_elected_together() -> None:
         for where, verdict in cluster.ask_in_time(again).items()
     }
     assert codes[0] is ErrorCode.ELECTION_NOT_NEEDED
+
+
+def test_who_waits_for_one_sweep_is_not_forgotten_for_another() -> None:
+    """Somebody unregisters a broker that is about to shut down by itself."""
+    cluster = cluster_of_many()
+    outcomes: list[object] = []
+    cluster.controller.submit(UnregisterBroker(1), outcomes.append)
+    beat = cluster.heartbeat(1, wants_shutdown=True)
+    assert cluster.refusal(beat) is ErrorCode.REQUEST_TIMED_OUT
+    cluster.clock.advance(0)
+    assert len(outcomes) == 1
+    assert 1 not in cluster.image.brokers
+
+
+def test_without_an_elr_a_broker_that_is_the_last_everywhere_can_be_unregistered() -> None:
+    """Nothing changes in its partitions, however often they are swept."""
+    without = [one for one in default_bootstrap() if getattr(one, "name", "") != ELR_VERSION]
+    cluster = Cluster(brokers=3, bootstrap=without)
+    cluster.create("t", *[(1,)] * COUNT)
+    cluster.wait(11_000, silent=(1,))
+    cluster.ask_in_time(UnregisterBroker(1))
+    assert 1 not in cluster.image.brokers
+
+
+def test_who_comes_back_and_dies_at_once_is_given_nothing_more_to_lead() -> None:
+    """It is fenced in the middle of the sweep that counts it as alive."""
+    cluster = cluster_of_many(1)
+    cluster.wait(11_000, silent=(1,))
+    cluster.unfence(1)
+    left = [one for one in states(cluster) if one.leader == -1]
+    assert left
+    cluster.fence(1)
+    cluster.clock.advance(0)
+    assert {one.leader for one in states(cluster)} == {-1}

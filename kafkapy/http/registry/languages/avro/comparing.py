@@ -2,7 +2,8 @@
 
 By the specification's schema resolution, and where that is silent as Java's Avro does: names of
 records count without their namespace, aliases of the reader count, an enum's default takes
-symbols that the reader does not know. `avro.compatibility` knows the same rules but gives its
+symbols that the reader does not know, a field that by its aliases is several of the writer's
+cannot be read. `avro.compatibility` knows the same rules but gives its
 messages and locations as two sets, so that nobody can say what is wrong where.
 """
 
@@ -94,10 +95,13 @@ class Comparison:
         written = {field.name: field for field in writer.fields}
         for index, field in enumerate(reader.fields):
             where = f"{path}/fields/{index}"
-            names = [field.name, *(field.props.get("aliases") or ())]
-            source = next((written[name] for name in names if name in written), None)
-            if source is not None:
-                yield from self.differences(field.type, source.type, f"{where}/type")
+            names = dict.fromkeys([field.name, *(field.props.get("aliases") or ())])
+            sources = [written[name] for name in names if name in written]
+            if len(sources) > 1:
+                found = f"{field.name} is {', '.join(each.name for each in sources)} of the writer"
+                yield Difference("READER_FIELD_AMBIGUOUS", where, found)
+            elif sources:
+                yield from self.differences(field.type, sources[0].type, f"{where}/type")
             elif not field.has_default:
                 yield Difference("READER_FIELD_MISSING_DEFAULT_VALUE", where, field.name)
 

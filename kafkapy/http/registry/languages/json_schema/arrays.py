@@ -34,6 +34,9 @@ def array_differences(
 def _every(node: Node) -> Node | None:
     """What each item must be, where items are not told apart by their place."""
     items = node.contents.get("items")
+    if isinstance(items, bool) and node.is_modern:
+        # All that are left after none in their places: `_further` says whether there may be any.
+        return None
     if "prefixItems" in node.contents or not isinstance(items, (dict, bool)):
         return None
     return node.child(items)
@@ -47,11 +50,11 @@ def _in_place(node: Node) -> list[Node]:
 
 def _further(node: Node) -> Any:
     """What items after those may be."""
-    if "prefixItems" in node.contents:
-        return node.contents.get("items", True)
-    if isinstance(node.contents.get("items"), list):
+    items = node.contents.get("items", True)
+    if not node.is_modern or isinstance(items, list):
+        # Drafts before 2019-09 ignore it where there are no places; Confluent's registry does not.
         return node.contents.get("additionalItems", True)
-    return True
+    return items if "prefixItems" in node.contents or items is False else True
 
 
 def _places(comparing: Comparing, old: Node, new: Node, path: str) -> Iterator[Difference]:

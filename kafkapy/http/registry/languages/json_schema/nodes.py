@@ -2,6 +2,9 @@
 
 A schema may say several things at once. Each becomes a node of one kind; several together are
 `allOf` of them. `"type": ["string", "null"]` is `anyOf` of two. References are followed here.
+
+Which keywords there are is said by `$schema` of the whole: a draft does not know those that came
+after it. Without it that is draft 7, as for Confluent's registry.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ _KEYWORDS = {
     Kind.ARRAY: frozenset(
         (
             *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
-            *("contains", "minContains", "maxContains", "unevaluatedItems"),
+            *("contains", "unevaluatedItems"),
         )
     ),
     Kind.STRING: frozenset(("minLength", "maxLength", "pattern", "format")),
@@ -61,6 +64,15 @@ _KEYWORDS = {
         ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
     ),
 }
+_MODERN = ("2019-09", "2020-12")
+#: Keywords that drafts before those do not know.
+_NEWER = frozenset(
+    (
+        *("prefixItems", "unevaluatedItems", "unevaluatedProperties"),
+        *("dependentRequired", "dependentSchemas"),
+    )
+)
+_COUNTS = frozenset(("minContains", "maxContains"))
 _CRITERIA = ("allOf", "anyOf", "oneOf")
 #: Beside a reference they change nothing that is compared.
 _ANNOTATIONS = frozenset(
@@ -70,6 +82,8 @@ _ANNOTATIONS = frozenset(
     )
 )
 _MAX_HOPS = 50
+#: Of properties; Confluent keeps such names for itself.
+_KEPT_PREFIX = "$$"
 
 
 class Node:
@@ -101,6 +115,11 @@ class Node:
         return self.child(found) if isinstance(found, (dict, bool)) else None
 
     @property
+    def is_modern(self) -> bool:
+        """Of draft 2019-09 or newer."""
+        return self._nodes.is_modern
+
+    @property
     def has_default(self) -> bool:
         return "default" in self.contents
 
@@ -110,6 +129,8 @@ class Nodes:
 
     def __init__(self, document: Document) -> None:
         self._document = document
+        root = document.root if isinstance(document.root, dict) else {}
+        self.is_modern = any(draft in str(root.get("$schema")) for draft in _MODERN)
         self._known: dict[int, Node] = {}
 
     def root(self) -> Node:
@@ -130,12 +151,25 @@ class Nodes:
             return Node(self, Kind.EMPTY, contents, resolver)
         if contents is not self._document.root:
             resolver = inside(contents, resolver)
+        contents = self._of_its_draft(contents)
         parts = self._parts(contents, resolver, hops)
         if not parts:
             return Node(self, Kind.EMPTY, contents, resolver)
         if len(parts) == 1:
             return parts[0]
         return self._combined("allOf", lambda: parts, contents, resolver)
+
+    def _of_its_draft(self, contents: dict[str, Any]) -> dict[str, Any]:
+        """Without what its draft does not know, and with what it means without being said."""
+        if not self.is_modern:
+            unknown = _NEWER
+        elif "contains" in contents:
+            return {"minContains": 1, **contents}
+        else:
+            unknown = _COUNTS
+        if unknown.isdisjoint(contents):
+            return contents
+        return {key: each for key, each in contents.items() if key not in unknown}
 
     def _parts(self, contents: dict[str, Any], resolver: Any, hops: int) -> list[Node]:
         parts: list[Node] = []
@@ -192,3 +226,13 @@ class Nodes:
         node = Node(self, Kind.COMBINED, contents, resolver)
         node.criterion, node.parts = criterion, parts
         return node
+
+
+def check_names(document: Document) -> None:
+    """InvalidSchema if the whole is an object and has a property with a name that is kept."""
+    root = Nodes(document).root()
+    if root.kind is not Kind.OBJECT or "$ref" in document.root:
+        return
+    for name in root.contents.get("properties") or ():
+        if name.startswith(_KEPT_PREFIX):
+            raise InvalidSchema(f"at #/properties/{name[:200]}: names do not begin with $$ here")

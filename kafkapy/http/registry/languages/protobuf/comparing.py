@@ -62,7 +62,9 @@ def differences(old: Files, new: Files) -> list[Difference]:
 class _Comparison:
     def __init__(self, old: Files, new: Files) -> None:
         self._old, self._new = _types(old), _types(new)
-        self._is_proto2 = _is_proto2(old), _is_proto2(new)
+        # Of the files whose messages are being compared.
+        self._is_proto2 = _is_proto2(old, MAIN), _is_proto2(new, MAIN)
+        self._files = old, new
         self._under_way: set[tuple[str, str]] = set()
 
     def messages(
@@ -150,7 +152,11 @@ class _Comparison:
         self._under_way.add(pair)
         assert isinstance(before.described, DescriptorProto)
         assert isinstance(after.described, DescriptorProto)
+        outside = self._is_proto2
+        old_files, new_files = self._files
+        self._is_proto2 = _is_proto2(old_files, before.file), _is_proto2(new_files, after.file)
         found = list(self._message(before.described, after.described, path))
+        self._is_proto2 = outside
         self._under_way.discard(pair)
         yield from found
         if found:
@@ -249,14 +255,16 @@ def _by_number(entry: DescriptorProto) -> list[FieldDescriptorProto]:
 
 
 def _label(field: FieldDescriptorProto, is_proto2: bool) -> int | None:
-    """None where none is written."""
+    """None where none is written: in proto3, and in a oneof."""
+    if field.HasField("oneof_index") and not field.proto3_optional:
+        return None
     if field.label == _F.LABEL_OPTIONAL and not (is_proto2 or field.proto3_optional):
         return None
     return int(field.label)
 
 
-def _is_proto2(files: Files) -> bool:
-    return files.main.syntax in ("", "proto2")
+def _is_proto2(files: Files, name: str) -> bool:
+    return files.by_name[name].syntax in ("", "proto2")
 
 
 def _local(name: str, known: _Type | None) -> str:

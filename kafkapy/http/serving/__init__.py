@@ -1,0 +1,1 @@
+"""Connections over HTTP and the thread that serves them: sockets, TLS, bounds."""
