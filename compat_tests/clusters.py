@@ -18,7 +18,8 @@ from compat_tests.installation import require
 from compat_tests.oracle import CLUSTER_ID, NODE_PROPERTIES, java, run_tool
 from compat_tests.processes import Process
 from compat_tests.targets import APACHE, KAFKAPY
-from compat_tests.waiting import answers_kafka, free_port, wait_for
+from compat_tests.waiting import answers_kafka, wait_for
+from kafkapy.server.sockets.free_ports import free_ports
 
 BROKER, CONTROLLER, COMBINED = "broker", "controller", "broker,controller"
 METADATA = "__cluster_metadata-0"
@@ -218,14 +219,6 @@ def of(server: str, nodes: int, controllers: int = 0) -> list[Node]:
     return brokers + [
         Node(one, server, CONTROLLER) for one in range(nodes + 1, nodes + controllers + 1)
     ]
-
-
-def free_ports(count: int, besides: Iterable[int] = ()) -> list[int]:
-    """All different, and none of those that were chosen before."""
-    taken, ports = set(besides), set[int]()
-    while len(ports) < count:
-        ports |= {free_port()} - taken
-    return list(ports)
 
 
 __all__ = ["APACHE", "BROKER", "COMBINED", "CONTROLLER", "KAFKAPY", "Cluster", "Node", "of"]

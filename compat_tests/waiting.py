@@ -1,7 +1,6 @@
 """Waiting for a condition, never for a time: every wait is bounded and says what it missed."""
 
 import os
-import random
 import socket
 import struct
 import threading
@@ -9,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+
+from kafkapy.server.sockets.free_ports import free_ports
 
 T = TypeVar("T")
 
@@ -38,19 +39,9 @@ def wait_for(
 
 
 def free_port() -> int:
-    """A loopback port that nobody has now, for servers that cannot say which one they took.
-
-    It is below the ports that the kernel gives to connections (from 32768 on): one of those
-    could take it while a test's server is down.
-    """
-    for port in random.sample(range(15_000, 32_000), 100):
-        with socket.socket() as taken:
-            try:
-                taken.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise AssertionError("no free port among 100")
+    """A loopback port that nobody else is given, for servers that do not say theirs."""
+    (port,) = free_ports(1)
+    return port
 
 
 def answers_kafka(host: str, port: int) -> bool:

@@ -17,11 +17,12 @@ from typing import Any, Final
 from compat_tests import clusters
 from compat_tests.chaos.asking import ClusterState, cluster_state
 from compat_tests.chaos.proxy import CLIENTS, HELD, SLOW
-from compat_tests.clusters import APACHE, free_ports, of
+from compat_tests.clusters import APACHE, of
 from compat_tests.oracle import CLUSTER_ID
 from compat_tests.processes import Process
 from compat_tests.waiting import wait_for
 from kafkapy.broker.config.replicated import of_all_topics
+from kafkapy.server.sockets.free_ports import free_ports
 
 NODES: Final = 3
 WHOLE_PATIENCE_S: Final = 120.0
@@ -43,8 +44,7 @@ class Cluster(clusters.Cluster):
         super().__init__(directory, of(server, NODES), merged, is_quick=False)
         self.server = server
         listeners = [(one, kind) for one in self.nodes for kind in _LISTENERS]
-        doors = [self._door(*one) for one in listeners]
-        self._ports = dict(zip(listeners, free_ports(len(listeners), doors), strict=True))
+        self._ports = dict(zip(listeners, free_ports(len(listeners)), strict=True))
         self._proxy: Process | None = None
         self._orders: subprocess.Popen[str] | None = None
         self.paused: set[int] = set()
