@@ -119,6 +119,11 @@ class ProducerEntry:
                 return batch
         return None
 
+    def is_amid(self, batch: BatchMetadata) -> bool:
+        """Whether it belongs to the transaction that is open."""
+        first = self.transaction_first_offset
+        return first is not None and batch.first_offset >= first
+
     def enter_epoch(self, producer_epoch: int) -> None:
         if producer_epoch != self.producer_epoch:
             self.producer_epoch = producer_epoch
@@ -183,6 +188,8 @@ class ProducerStates:
         if origin is Origin.CLIENT and entry is not None:
             duplicate = entry.duplicate_of(header)
             if duplicate is not None:
+                if header.is_transactional and not entry.is_amid(duplicate):
+                    raise self._ended_before(header)
                 return duplicate
         if header.is_transactional:
             self._check_verified(header, guard)
@@ -264,6 +271,18 @@ class ProducerStates:
                 header,
                 f"coordinator epoch {marker.coordinator_epoch} is behind {entry.coordinator_epoch}",
             )
+
+    def _ended_before(self, header: BatchHeader) -> Refused:
+        """Its sequences were written by a transaction that has ended, so nobody waits for them:
+        a client ends a transaction when all its batches are answered. Either it comes late, or its
+        producer gave records up and used their sequences again (decision 0010): to call those
+        written would lose them. This error makes clients abort and ask for a new epoch."""
+        return self._refused(
+            ErrorCode.UNKNOWN_PRODUCER_ID,
+            header,
+            f"sequence {header.base_sequence} of epoch {header.producer_epoch} "
+            "is of a transaction that has ended",
+        )
 
     def _out_of_order(self, header: BatchHeader, why: str) -> Refused:
         return self._refused(

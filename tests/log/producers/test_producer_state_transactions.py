@@ -6,8 +6,10 @@ from kafkapy.core.errors import Refused
 from kafkapy.core.time import Instant
 from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.log.producers.producer_state import (
+    BatchMetadata,
     CompletedTransaction,
 )
+from kafkapy.log.producers.snapshot_file import decode_snapshot, encode_snapshot
 from kafkapy.protocol.batch import NewRecord, build_batch, read_header
 from kafkapy.protocol.control_records import build_marker
 from tests.log.producer_partition import NOW, PID, E, Partition
@@ -46,6 +48,38 @@ def test_the_stable_offset_of_an_abort_is_the_next_open_transaction_of_another(
     completed = partition.marker(commit=False, pid=PID + 1)
     assert completed is not None
     assert completed.last_stable_offset == 4
+
+
+def test_a_retry_within_its_transaction_gets_its_offsets(partition: Partition) -> None:
+    partition.data(0, 3, transactional=True)
+    partition.data(3, 2, transactional=True)
+    for sequence, count, offset in ((0, 3, 0), (3, 2, 3)):
+        duplicate = partition.data(sequence, count, transactional=True)
+        assert isinstance(duplicate, BatchMetadata)
+        assert duplicate.first_offset == offset
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("commit", [False, True])
+def test_a_batch_of_an_ended_transaction_is_not_called_written(
+    partition: Partition, commit: bool, is_open: bool
+) -> None:
+    """Its producer may have used the sequences of records it gave up again: they would be lost.
+    (docs/decisions/0010)"""
+    partition.data(0, 3, transactional=True)
+    partition.marker(commit=commit)
+    if is_open:
+        partition.data(3, 2, transactional=True)
+    partition.refuses(E.UNKNOWN_PRODUCER_ID, 0, 3, transactional=True)
+
+
+def test_a_batch_of_an_ended_transaction_is_refused_after_a_restart(partition: Partition) -> None:
+    partition.data(0, 3, transactional=True)
+    partition.marker(commit=False)
+    entries = decode_snapshot(encode_snapshot(list(partition.states.active())))
+    restarted = Partition()
+    restarted.states.load(entries, partition.states.end_offset, NOW)
+    restarted.refuses(E.UNKNOWN_PRODUCER_ID, 0, 3, transactional=True)
 
 
 def test_a_marker_without_a_transaction_completes_nothing(partition: Partition) -> None:
