@@ -58,6 +58,14 @@ def replicas(kafka: Cluster, topic: str) -> dict[int, tuple[int, ...]]:
     return {index: tuple(one.replicas) for index, one in found.items()}
 
 
+def levels(kafka: Cluster) -> set[int]:
+    """Of transaction.version, as each node has it."""
+    return {
+        node.on_node(lambda one: one.image.features["transaction.version"])
+        for node in kafka._answering()
+    }
+
+
 def held(kafka: Cluster, node_id: int) -> list[str]:
     return [
         f"{topic}-{index}"
@@ -197,6 +205,7 @@ def test_features_are_told_lowered_and_raised_again(kafka: Cluster, rows: Rows) 
     assert rows("features", "upgrade") == []
     (lower,) = rows("features", "downgrade", "transaction.version=1")
     assert (lower["was"], lower["is"]) == ("2", "1")
+    kafka.wait_for(lambda: levels(kafka) == {1}, "all brokers know, whoever is asked next")
     assert rows("features", "upgrade", "--dry-run")[0]["could be"] == "2"
     assert rows("features", "upgrade") == [
         {"feature": "transaction.version", "was": "1", "is": "2"}

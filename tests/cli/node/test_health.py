@@ -51,7 +51,7 @@ def test_a_node_that_speaks_http_is_asked_there(capfd: pytest.CaptureFixture[str
     nowhere = ["--listen", "127.0.0.1:1"]
     with Broker({"http.listeners": "http://127.0.0.1:0"}) as kafka:
         where = kafka.http
-        told = [*nowhere, "--set", f"http.listeners={where}"]
+        told = [*nowhere, "--set", f"http.listeners={where}", "--timeout", "60"]
         assert main(["health", *told]) == 0
         assert capfd.readouterr() == ("", "")
         http = kafka._running().http
