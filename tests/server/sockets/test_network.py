@@ -1,3 +1,4 @@
+import errno
 import select
 import selectors
 import socket
@@ -170,6 +171,32 @@ def test_a_name_nobody_knows_is_unreachable(bench: SocketBench) -> None:
     client = Heard()
     bench.connect(Address("no-such-host.invalid", 1), client)
     bench.run_until(lambda: client.down is Down.UNREACHABLE)
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS])
+def test_without_descriptors_nobody_is_reached_and_nobody_is_taken_for_dead(
+    bench: SocketBench, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Whoever connects asks a moment later again; the node lives on."""
+
+    def no_socket(*_: object) -> socket.socket:
+        raise OSError(code, "none left")
+
+    client, address = Heard(), bench.listen(Echo())
+    monkeypatch.setattr(socket, "socket", no_socket)
+    bench.connect(address, client)
+    bench.run_until(lambda: client.down is not None)
+    assert client.down is Down.UNREACHABLE
+
+
+def test_who_has_no_port_to_come_from_does_not_take_the_other_for_dead(
+    bench: SocketBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, address = Heard(), bench.listen(Echo())
+    monkeypatch.setattr(socket.socket, "connect_ex", lambda *_: errno.EADDRNOTAVAIL, raising=False)
+    bench.connect(address, client)
+    bench.run_until(lambda: client.down is not None)
+    assert client.down is Down.UNREACHABLE
 
 
 def test_a_frame_larger_than_allowed_breaks_the_channel(bench: SocketBench) -> None:
