@@ -83,6 +83,19 @@ def read(
     return LogRead(offset, [], 0)
 
 
+def end_of_read(
+    segments: Segments, positions: Positions, offset: int, size: int, log_end_offset: int
+) -> int:
+    """An offset that `read` did not reach when it gave `size` bytes, and not far from there."""
+    for index in range(segments.floor_index(offset), len(segments)):
+        segment = segments.at(index)
+        start = _start(segments, positions, segment, offset, log_end_offset)
+        if start is not None and start < segment.size:
+            behind = segment.offsets.offset_behind(start + size)
+            return behind or segments.end_of(index) or log_end_offset
+    return log_end_offset
+
+
 def _start(
     segments: Segments, positions: Positions, segment: Segment, offset: int, log_end_offset: int
 ) -> int | None:

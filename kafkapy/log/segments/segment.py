@@ -364,6 +364,11 @@ class Segment:
         return self._load_indexes()[1] if times is None else times
 
     @property
+    def has_aborted(self) -> bool:
+        """Whether there may be some."""
+        return self._has_transaction_index
+
+    @property
     def aborted(self) -> list[AbortedTransaction]:
         """Transactions with their ABORT marker in this segment."""
         if self._aborted is None:
