@@ -159,19 +159,26 @@ def _scan(
     segment: Segment, position: int, timestamp: int, log_start_offset: int
 ) -> FoundTimestamp | None:
     for at, header in segment.headers(position):
-        if header.max_timestamp >= timestamp and header.last_offset >= log_start_offset:
+        if (
+            header.max_timestamp >= timestamp
+            and header.last_offset >= log_start_offset
+            and header.record_count  # not what compaction left of one
+        ):
             try:
                 for record in records(segment.file.read(at, header.size)):
                     if record.timestamp >= timestamp and record.offset >= log_start_offset:
                         return FoundTimestamp(record.offset, record.timestamp, header.leader_epoch)
             except Corrupt:
                 return _by_header(header, log_start_offset)
+            if header.base_offset >= log_start_offset:
+                return _by_header(header, log_start_offset)
     return None
 
 
 def _by_header(header: BatchHeader, log_start_offset: int) -> FoundTimestamp:
-    """A client made this batch, and its records cannot be read: who looks for them finds the
-    batch, and sees for itself."""
+    """A client made this batch, and its records cannot be read, or are not what its header says:
+    who looks for them finds the batch, and sees for itself. (Of a topic full of such batches the
+    first is unpacked, not all.)"""
     offset = max(header.base_offset, log_start_offset)
     return FoundTimestamp(offset, header.max_timestamp, header.leader_epoch)
 
@@ -183,11 +190,12 @@ def find_max_timestamp(segments: Segments) -> FoundTimestamp | None:
     if timestamp < 0:
         return None
     for at, header in newest.headers(newest.offsets.lookup(offset)):
-        if header.max_timestamp == timestamp:
+        if header.max_timestamp == timestamp and header.record_count:
             try:
                 for record in records(newest.file.read(at, header.size)):
                     if record.timestamp == timestamp:
                         return FoundTimestamp(record.offset, timestamp, header.leader_epoch)
             except Corrupt:
-                return _by_header(header, 0)
+                pass
+            return _by_header(header, 0)
     return None
