@@ -133,7 +133,7 @@ def _gunzip(data: Bytes, limit: int) -> bytes:
         rest = view[len(view) - len(rest) - len(member.unused_data) :]
         piece = _GZIP_PIECE
         # Like Java's reader: what follows a member and is no member is not looked at.
-        if rest[:2] != _GZIP_MAGIC:
+        if bytes(rest[:2]) != _GZIP_MAGIC:
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

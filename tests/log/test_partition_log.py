@@ -258,8 +258,8 @@ def test_a_read_is_told_of_the_aborted_transactions_in_it_and_of_few_others(
     log.advance_high_watermark(300)
     assert len(log.segments) > 2
     read = log.read(offset, max_bytes, upper=300)
-    data = b"".join(part.read() for part in read.slices)
-    end = max(header.next_offset for _, header in batches(data))
+    got = b"".join(part.read() for part in read.slices)
+    end = max(header.next_offset for _, header in batches(got))
     everything = log.aborted_transactions(offset, 300)
     told = log.aborted_transactions(offset, 300, read.size)
     needed = [one for one in everything if one[1] < end]
