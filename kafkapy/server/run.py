@@ -48,6 +48,7 @@ from kafkapy.server.journal import Remembering
 from kafkapy.server.rng import SystemRng
 from kafkapy.server.sockets.binding import bind, own_name
 from kafkapy.server.sockets.listener import Listener
+from kafkapy.server.sockets.lookups import Lookups
 from kafkapy.server.sockets.network import SocketNetwork
 from kafkapy.server.sockets.reactor import CountingReactor, make_reactor
 from kafkapy.server.sockets.room import Room
@@ -187,7 +188,7 @@ class Shell:
         self._threads = Threads(self.reactor.run_soon)
         self._network = SocketNetwork(
             self.reactor,
-            self._threads.run,
+            Lookups(self.reactor.run_soon).run,
             max_frame_bytes=config.socket_request_max_bytes,
             client_tls=self._client_tls,
         )

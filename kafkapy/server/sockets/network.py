@@ -310,6 +310,6 @@ def _is_numeric(host: str) -> bool:
 def _resolve(address: Address) -> list[tuple[int, tuple[str, int]]]:
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except OSError:
+    except (OSError, UnicodeError):  # the latter: it can be nobody's name
         return []
     return [(family, (str(where[0]), int(where[1]))) for family, _, _, _, where in found]
