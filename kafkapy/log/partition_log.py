@@ -332,11 +332,21 @@ class PartitionLog:
             min_one_batch,
         )
 
-    def aborted_transactions(self, first_offset: int, upper: int) -> list[tuple[int, int]]:
-        """(producer id, first offset) of the aborted transactions in [first_offset, upper)."""
+    def aborted_transactions(
+        self, first_offset: int, upper: int, size: int | None = None
+    ) -> list[tuple[int, int]]:
+        """(producer id, first offset) of the aborted transactions in [first_offset, upper), or
+        of the `size` bytes that were read from there on: what comes behind them is told with
+        the next ones, and not with all that are read before."""
+        segments = [one for one in self.segments.starting_at(first_offset) if one.has_aborted]
+        if not segments:
+            return []
+        if size is not None:
+            positions, log_end = self._storage.positions, self.offsets.log_end
+            end = reading.end_of_read(self.segments, positions, first_offset, size, log_end)
+            upper = min(upper, end)
         # One segment's at a time, from its file perhaps: mostly the first ones say enough.
-        entries = map(_aborted, self.segments.starting_at(first_offset))
-        found = collect_aborted(entries, first_offset, upper)
+        found = collect_aborted(map(_aborted, segments), first_offset, upper)
         return [(entry.producer_id, entry.first_offset) for entry in found]
 
     def offset_for_timestamp(self, timestamp: int) -> FoundTimestamp | None:

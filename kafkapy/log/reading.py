@@ -83,6 +83,19 @@ def read(
     return LogRead(offset, [], 0)
 
 
+def end_of_read(
+    segments: Segments, positions: Positions, offset: int, size: int, log_end_offset: int
+) -> int:
+    """An offset that `read` did not reach when it gave `size` bytes, and not far from there."""
+    for index in range(segments.floor_index(offset), len(segments)):
+        segment = segments.at(index)
+        start = _start(segments, positions, segment, offset, log_end_offset)
+        if start is not None and start < segment.size:
+            behind = segment.offsets.offset_behind(start + size)
+            return behind or segments.end_of(index) or log_end_offset
+    return log_end_offset
+
+
 def _start(
     segments: Segments, positions: Positions, segment: Segment, offset: int, log_end_offset: int
 ) -> int | None:
@@ -146,19 +159,26 @@ def _scan(
     segment: Segment, position: int, timestamp: int, log_start_offset: int
 ) -> FoundTimestamp | None:
     for at, header in segment.headers(position):
-        if header.max_timestamp >= timestamp and header.last_offset >= log_start_offset:
+        if (
+            header.max_timestamp >= timestamp
+            and header.last_offset >= log_start_offset
+            and header.record_count  # not what compaction left of one
+        ):
             try:
                 for record in records(segment.file.read(at, header.size)):
                     if record.timestamp >= timestamp and record.offset >= log_start_offset:
                         return FoundTimestamp(record.offset, record.timestamp, header.leader_epoch)
             except Corrupt:
                 return _by_header(header, log_start_offset)
+            if header.base_offset >= log_start_offset:
+                return _by_header(header, log_start_offset)
     return None
 
 
 def _by_header(header: BatchHeader, log_start_offset: int) -> FoundTimestamp:
-    """A client made this batch, and its records cannot be read: who looks for them finds the
-    batch, and sees for itself."""
+    """A client made this batch, and its records cannot be read, or are not what its header says:
+    who looks for them finds the batch, and sees for itself. (Of a topic full of such batches the
+    first is unpacked, not all.)"""
     offset = max(header.base_offset, log_start_offset)
     return FoundTimestamp(offset, header.max_timestamp, header.leader_epoch)
 
@@ -170,11 +190,12 @@ def find_max_timestamp(segments: Segments) -> FoundTimestamp | None:
     if timestamp < 0:
         return None
     for at, header in newest.headers(newest.offsets.lookup(offset)):
-        if header.max_timestamp == timestamp:
+        if header.max_timestamp == timestamp and header.record_count:
             try:
                 for record in records(newest.file.read(at, header.size)):
                     if record.timestamp == timestamp:
                         return FoundTimestamp(record.offset, timestamp, header.leader_epoch)
             except Corrupt:
-                return _by_header(header, 0)
+                pass
+            return _by_header(header, 0)
     return None

@@ -65,11 +65,13 @@ def compile_encoder(schema: type, version: int, elsewhere: Elsewhere | None) -> 
 
 
 @cache
-def decoder(schema: type, version: int | None = None) -> Decoder:
+def decoder(schema: type, version: int | None = None, *, bounds_strings: bool = False) -> Decoder:
     """Gives the object and its size. `records` fields are slices of the data as it came;
-    other byte fields are copies. Bytes behind the message are none of its business."""
+    other byte fields are copies. Bytes behind the message are none of its business.
+
+    `bounds_strings`: one that cannot be written again in every place is Corrupt."""
     number = _version(schema, version)
-    source, name, names = decoder_source(plan(schema, number))
+    source, name, names = decoder_source(plan(schema, number), bounds_strings=bounds_strings)
     read = _compiled(f"<decoder of {schema.__name__} {number}>", source, name, names)
 
     def decode(data: bytes | memoryview, offset: int) -> tuple[Any, int]:

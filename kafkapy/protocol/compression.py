@@ -87,6 +87,7 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP_SYSTEM_AT: Final = 9
 _GZIP_UNKNOWN_SYSTEM: Final = b"\xff"
 _GZIP_STEP: Final = 64 * 1024
+_GZIP_PIECE: Final = 1024
 
 
 def _gzip(data: Bytes, level: int | None) -> bytes:
@@ -111,22 +112,28 @@ def _gzip_stream(*parts: bytes) -> bytes:
 
 def _gunzip(data: Bytes, limit: int) -> bytes:
     parts: list[bytes] = []
-    left, rest = limit, data
+    view = memoryview(data)
+    # All at once, since nearly everything is one member. Behind others in pieces: each copies
+    # what its piece has beyond it, and 50,000 empty members go into a megabyte.
+    left, rest, piece = limit, view, len(view)
     while True:
         member = zlib.decompressobj(_GZIP_WINDOW)
-        try:
-            part = member.decompress(rest, left + 1)
-        except zlib.error as error:
-            raise Corrupt(f"gzip: {error}") from error
-        left -= len(part)
-        if left < 0:
-            raise _too_large(limit)
-        parts.append(part)
-        if not member.eof:
-            raise Corrupt("gzip: cut short")
-        rest = member.unused_data
+        while not member.eof:
+            if not rest:
+                raise Corrupt("gzip: cut short")
+            try:
+                part = member.decompress(rest[:piece], left + 1)
+            except zlib.error as error:
+                raise Corrupt(f"gzip: {error}") from error
+            left -= len(part)
+            if left < 0:
+                raise _too_large(limit)
+            parts.append(part)
+            rest = rest[piece:]
+        rest = view[len(view) - len(rest) - len(member.unused_data) :]
+        piece = _GZIP_PIECE
         # Like Java's reader: what follows a member and is no member is not looked at.
-        if not rest.startswith(_GZIP_MAGIC):
+        if bytes(rest[:2]) != _GZIP_MAGIC:
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -200,6 +207,8 @@ def _unsnap_block(block: memoryview, left: int, limit: int) -> bytes:
 _LZ4_FAST: Final = 9  # Kafka's default, which means "the fast compressor", not level 9
 _LZ4_HIGH_MIN: Final = 3  # below it the library would use the fast compressor
 _LZ4_HIGH_MAX: Final = 12
+# A byte of a block says "255 more" at most. What may come out is allocated beforehand.
+_LZ4_MOST_PER_BYTE: Final = 256
 
 
 def _lz4(data: Bytes, level: int | None) -> bytes:
@@ -220,7 +229,8 @@ def _lz4(data: Bytes, level: int | None) -> bytes:
 def _unlz4(data: Bytes, limit: int) -> bytes:
     frame = lz4.frame.LZ4FrameDecompressor()
     try:
-        unpacked: bytes = frame.decompress(data, max_length=limit + 1)
+        most = min(limit + 1, _LZ4_MOST_PER_BYTE * len(data))
+        unpacked: bytes = frame.decompress(data, max_length=most)
     except (RuntimeError, EOFError) as error:
         raise Corrupt(f"lz4: {error}") from error
     if len(unpacked) > limit:

@@ -14,7 +14,8 @@ fixed size, with the length that follows them, are one unpack_from:
 Nothing is allocated for a length before it was held against the bytes left: n elements
 need at least n times their smallest size. A read past the data is a struct.error or an
 IndexError, which codec.py turns into Corrupt. Like Kafka: strings that are not UTF-8 get
-replacement characters, any negative legacy length is null, unknown tags are skipped.
+replacement characters, any negative legacy length is null, unknown tags are skipped, and no
+string of a request is longer than what every version can write.
 
 Objects are filled through a mutable twin of their frozen class (same slots, so Python
 lets the instance change its class): a quarter of what the constructor costs.
@@ -37,6 +38,11 @@ _ZERO_UUID: Final = bytes(16)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MOMENT_MS: Final = 253_402_300_799_999  # the end of year 9999
 _LONGEST_MS: Final = 999_999_999 * 86_400_000  # the days that a timedelta can count
+# Kafka reads no longer string, not even where its length is a varint (formats/primitives 1): keys
+# of records, and answers of old versions, have 16 bits for it.
+MAX_STRING_BYTES: Final = 2**15 - 1
+# A byte that is not UTF-8 becomes a replacement character, which takes three.
+MAX_BYTES_OF_ANY_STRING: Final = MAX_STRING_BYTES // 3
 
 
 @lru_cache(maxsize=4096)
@@ -55,6 +61,14 @@ def read_moment(milliseconds: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=max(0, min(_LAST_MOMENT_MS, milliseconds)))
 
 
+def read_long_string(raw: bytes | memoryview, what: str) -> str:
+    """One of more than MAX_BYTES_OF_ANY_STRING: it may have to be written again."""
+    text = utf_8_decode(raw, "replace")[0]
+    if len(text.encode()) > MAX_STRING_BYTES:
+        raise Corrupt(f"{what} of {len(raw)} bytes is longer than {MAX_STRING_BYTES}")
+    return text
+
+
 _CODES: Final[Mapping[int, ErrorCode]] = {int(code): code for code in ErrorCode}
 # What becomes of a value after unpacking. A code we do not know stays a number.
 _CONVERTED: Final[Mapping[str, str]] = {
@@ -66,9 +80,11 @@ _CONVERTED: Final[Mapping[str, str]] = {
 }
 
 
-def decoder_source(root: StructPlan) -> tuple[str, str, dict[str, Any]]:
+def decoder_source(
+    root: StructPlan, *, bounds_strings: bool = False
+) -> tuple[str, str, dict[str, Any]]:
     """The source, the name of the root's function in it, and the names it needs."""
-    made = _Decoder()
+    made = _Decoder(bounds_strings)
     name = made.struct(root)
     return "\n".join(made.lines), name, made.names
 
@@ -114,13 +130,15 @@ class _Batch:
 
 
 class _Decoder:
-    def __init__(self) -> None:
+    def __init__(self, bounds_strings: bool) -> None:
         self.lines: list[str] = []
         self._count = 0
+        self._bounds_strings = bounds_strings
         self.names: dict[str, Any] = {
             "Corrupt": Corrupt,
             "codes": _CODES,
             "read_duration": read_duration,
+            "read_long_string": read_long_string,
             "read_moment": read_moment,
             "read_uuid": read_uuid,
             "read_uvarint": read_uvarint,
@@ -192,7 +210,7 @@ class _Decoder:
             # A varint where it is tagged (0 is null), else a byte of which the sign counts.
             is_null = "if n < 0:" if part.tag is None else "if n <= 0:"
             return [*batch.end(), is_null, f"    {target} = None", "else:", f"    {read}"]
-        return _sized(part.kind, part.nullable, plan.flexible, target, batch, end, what)
+        return self._sized(part.kind, part.nullable, plan.flexible, target, batch, end, what)
 
     def _array(
         self,
@@ -210,7 +228,7 @@ class _Decoder:
             read = [f"x, p = {inner[part.name]}(data, p, {end})"]
         else:
             read = (
-                _sized(part.kind, False, plan.flexible, "x", _Batch(self.names), end, what)
+                self._sized(part.kind, False, plan.flexible, "x", _Batch(self.names), end, what)
                 if part.kind not in FIXED
                 else []
             )
@@ -234,6 +252,42 @@ class _Decoder:
             f"    {target} = ()",
             "else:",
             _null(part.nullable, target, what),
+        ]
+
+    def _sized(
+        self,
+        kind: str,
+        nullable: bool,
+        flexible: bool,
+        target: str,
+        batch: _Batch,
+        end: str,
+        what: str,
+    ) -> list[str]:
+        """A string, bytes or records."""
+        taken = {
+            "string": f'{target} = utf8(data[p:q], "replace")[0]',
+            "bytes": f"{target} = bytes(data[p:q])",
+            "records": f"{target} = data[p:q]",
+        }[kind]
+        take = [taken]
+        if kind == "string" and self._bounds_strings:
+            take = [
+                f"if n <= {MAX_BYTES_OF_ANY_STRING}:",
+                f"    {taken}",
+                "else:",
+                f'    {target} = read_long_string(data[p:q], "{what}")',
+            ]
+        return [
+            *_length(batch, "h" if kind == "string" else "i", flexible),
+            "if n >= 0:",
+            "    q = p + n",
+            f"    if q > {end}:",
+            f'        raise Corrupt(f"{what} of {{n}} bytes with {{{end} - p}} left")',
+            *(f"    {line}" for line in take),
+            "    p = q",
+            "else:",
+            _null(nullable, target, what),
         ]
 
     def _tags(self, plan: StructPlan, number: int, inner: Mapping[str, str]) -> list[str]:
@@ -298,28 +352,6 @@ def _length(batch: _Batch, letter: str, flexible: bool) -> list[str]:
 
 def _null(nullable: bool, target: str, what: str) -> str:
     return f"    {target} = None" if nullable else f'    raise Corrupt("{what} is null")'
-
-
-def _sized(
-    kind: str, nullable: bool, flexible: bool, target: str, batch: _Batch, end: str, what: str
-) -> list[str]:
-    """A string, bytes or records."""
-    taken = {
-        "string": 'utf8(data[p:q], "replace")[0]',
-        "bytes": "bytes(data[p:q])",
-        "records": "data[p:q]",
-    }[kind]
-    return [
-        *_length(batch, "h" if kind == "string" else "i", flexible),
-        "if n >= 0:",
-        "    q = p + n",
-        f"    if q > {end}:",
-        f'        raise Corrupt(f"{what} of {{n}} bytes with {{{end} - p}} left")',
-        f"    {target} = {taken}",
-        "    p = q",
-        "else:",
-        _null(nullable, target, what),
-    ]
 
 
 def _fixed_elements(part: FieldPlan, target: str, size: int) -> list[str]:

@@ -23,7 +23,7 @@ from uuid import UUID
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.decoder_source import read_uuid
+from kafkapy.protocol.decoder_source import MAX_BYTES_OF_ANY_STRING, read_uuid
 from kafkapy.protocol.messages import decode_request
 from kafkapy.protocol.schema import milliseconds
 from kafkapy.protocol.varint import read_uvarint
@@ -117,7 +117,7 @@ def _flexible(version: int, body: memoryview | bytes) -> FetchRequestView | None
         else:
             length, position = read_uvarint(body, position)
             end = position + length - 1
-            if not position < end < len(body):
+            if not position < end < len(body) or length > MAX_BYTES_OF_ANY_STRING:
                 return None
             name = utf_8_decode(body[position:end], "replace")[0]
             position = end
@@ -168,7 +168,7 @@ def _legacy(version: int, body: memoryview | bytes) -> FetchRequestView | None:
         (length,) = _INT16(body, position)
         position += 2
         end = position + length
-        if not position < end < len(body):
+        if not position < end < len(body) or length > MAX_BYTES_OF_ANY_STRING:
             return None
         name = utf_8_decode(body[position:end], "replace")[0]
         (count,) = _INT32(body, end)

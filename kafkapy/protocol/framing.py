@@ -22,6 +22,7 @@ from kafkapy.protocol.api_keys import (
     request_header_version,
     response_header_version,
 )
+from kafkapy.protocol.decoder_source import MAX_BYTES_OF_ANY_STRING, read_long_string
 from kafkapy.protocol.varint import skip_tags
 
 _HEAD: Final = Struct(">hhi")
@@ -58,7 +59,10 @@ def read_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int]:
         end = position + length
         if end > size:
             raise Corrupt(f"client id of {length} bytes in a request of {size}")
-        client_id = utf_8_decode(frame[position:end], "replace")[0]
+        if length > MAX_BYTES_OF_ANY_STRING:
+            client_id = read_long_string(frame[position:end], "client id")
+        else:
+            client_id = utf_8_decode(frame[position:end], "replace")[0]
         position = end
     if version >= FIRST_FLEXIBLE_VERSION[api_key]:
         has_no_tags = position < size and not frame[position]

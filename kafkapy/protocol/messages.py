@@ -82,7 +82,7 @@ def warm(api_key: int, version: int) -> Iterator[None]:
 def _decoder(kind: _Kind, api_key: int, version: int) -> Decoder:
     if version not in _versions(kind, api_key):
         raise Corrupt(f"no {kind} of API {api_key} has version {version}")
-    return decoder(_schema(kind, api_key, version))
+    return decoder(_schema(kind, api_key, version), bounds_strings=kind == _REQUEST)
 
 
 @cache

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.decoder_source import read_uuid
+from kafkapy.protocol.decoder_source import MAX_BYTES_OF_ANY_STRING, read_uuid
 from kafkapy.protocol.messages import decode_request
 from kafkapy.protocol.schema import milliseconds
 from kafkapy.protocol.varint import read_uvarint
@@ -76,6 +76,8 @@ def _by_hand(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestView | N
     transactional_id = None
     length, position = read_uvarint(body, 0)
     if length:
+        if length > MAX_BYTES_OF_ANY_STRING:
+            return None
         end = position + length - 1
         transactional_id = utf_8_decode(body[position:end], "replace")[0]
         position = end
@@ -91,7 +93,7 @@ def _by_hand(body: memoryview | bytes, is_by_id: bool) -> ProduceRequestView | N
         else:
             length, position = read_uvarint(body, position)
             end = position + length - 1
-            if end < position:
+            if end < position or length > MAX_BYTES_OF_ANY_STRING:
                 return None
             name = utf_8_decode(body[position:end], "replace")[0]
         count, position = read_uvarint(body, end)

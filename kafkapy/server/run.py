@@ -40,7 +40,7 @@ from kafkapy.hooks.source import HookSource
 from kafkapy.kraft.storage.adoption import make_directory
 from kafkapy.kraft.storage.meta_properties import META_PROPERTIES
 from kafkapy.server.clock import LoopClock
-from kafkapy.server.disk.open_files import room_for_files
+from kafkapy.server.disk.open_files import most_for_connections, room_for_files
 from kafkapy.server.disk.real_disk import DirectoryLocked, OwnedDisk, RealDisk
 from kafkapy.server.disk.threads import Threads
 from kafkapy.server.hooks import InstalledHooks
@@ -48,6 +48,7 @@ from kafkapy.server.journal import Remembering
 from kafkapy.server.rng import SystemRng
 from kafkapy.server.sockets.binding import bind, own_name
 from kafkapy.server.sockets.listener import Listener
+from kafkapy.server.sockets.lookups import Lookups
 from kafkapy.server.sockets.network import SocketNetwork
 from kafkapy.server.sockets.reactor import CountingReactor, make_reactor
 from kafkapy.server.sockets.room import Room
@@ -177,6 +178,7 @@ class Shell:
         # By listener, where there is somebody beside the node who looks at them.
         self.counts: dict[str, RequestCounts] = {}
         self._config = config
+        self._most_files = 0  # that may be open; a disk in memory has none
         # Kept for the pages of who looks; nobody else could read it again.
         self.journal = Remembering(journal) if config.http_listeners else journal
         journal = self._journal = self.journal
@@ -186,7 +188,7 @@ class Shell:
         self._threads = Threads(self.reactor.run_soon)
         self._network = SocketNetwork(
             self.reactor,
-            self._threads.run,
+            Lookups(self.reactor.run_soon).run,
             max_frame_bytes=config.socket_request_max_bytes,
             client_tls=self._client_tls,
         )
@@ -234,7 +236,12 @@ class Shell:
         return self._network
 
     def _make_disk(self) -> OwnedDisk:
-        return RealDisk(self._threads.run, room_for_files(self._journal), self._turn)
+        files = self._most_files = room_for_files(self._journal)
+        return RealDisk(self._threads.run, files, self._turn)
+
+    def _most_for_connections(self) -> int:
+        open_files = self._disk.open_file_count if isinstance(self._disk, RealDisk) else 0
+        return most_for_connections(self._most_files, open_files)
 
     def _lock_directories(self) -> list[Callable[[], None]]:
         """Before anything is read or written: nobody else works on these directories."""
@@ -286,6 +293,8 @@ class Shell:
         """On the listeners of one of the roles."""
         config = self._config
         room = Room(config)
+        if self._most_files and not is_controller:
+            room.most_descriptors = self._most_for_connections
         for endpoint, sock in self._sockets:
             if (endpoint.name in config.listening.controller_names) is not is_controller:
                 continue

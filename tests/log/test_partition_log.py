@@ -241,6 +241,32 @@ def test_an_open_transaction_holds_the_last_stable_offset_back(log: PartitionLog
     assert log.aborted_transactions(4, 4) == []
 
 
+@pytest.mark.parametrize("offset", [0, 3, 148, 297, 299])
+@pytest.mark.parametrize("max_bytes", [1, 1000, 1 << 20])
+def test_a_read_is_told_of_the_aborted_transactions_in_it_and_of_few_others(
+    home: Home, offset: int, max_bytes: int
+) -> None:
+    """A consumer that catches up heard of all there were, with each of its fetches."""
+    log = home.open(LogConfig(retention_ms=-1, segment_bytes=4000, index_interval_bytes=200))
+    for number in range(100):
+        ids = {"producer_id": number % 3, "producer_epoch": 0}
+        first, sequence = 3 * number, 2 * (number // 3)
+        data = batch(2, base_offset=first, base_sequence=sequence, is_transactional=True, **ids)
+        log.append_as_follower(data)
+        marker = build_marker(is_commit=False, coordinator_epoch=0, timestamp=1000, **ids)
+        log.append_as_leader(memoryview(marker), leader_epoch=0, origin=Origin.COORDINATOR)
+    log.advance_high_watermark(300)
+    assert len(log.segments) > 2
+    read = log.read(offset, max_bytes, upper=300)
+    got = b"".join(part.read() for part in read.slices)
+    end = max(header.next_offset for _, header in batches(got))
+    everything = log.aborted_transactions(offset, 300)
+    told = log.aborted_transactions(offset, 300, read.size)
+    needed = [one for one in everything if one[1] < end]
+    assert told[: len(needed)] == needed
+    assert len(told) <= len(needed) + 3
+
+
 def test_a_marker_of_an_old_epoch_is_refused(log: PartitionLog) -> None:
     append(log, producer_id=5, producer_epoch=3, base_sequence=0)
     marker = build_marker(

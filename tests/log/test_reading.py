@@ -190,3 +190,34 @@ def test_a_batch_whose_records_cannot_be_read_is_found_by_its_header() -> None:
     log.append_as_leader(memoryview(rubbish), leader_epoch=0)
     assert log.offset_for_timestamp(2001) == FoundTimestamp(2, 2001, 0)
     assert log.max_timestamp_offset() == FoundTimestamp(2, 2001, 0)
+
+
+def test_a_batch_that_lies_about_its_timestamps_is_found_by_its_header() -> None:
+    """Its producer says that there is something newer than there is. Kafka refuses that, for the
+    price of looking at each record of each batch; here the first of many such batches is looked at
+    when somebody asks, and the others are not: a gigabyte of them is not unpacked on the loop."""
+    log = Home().open(SMALL)
+    append(log, 2, size=50, timestamp=1000)
+    good = batch(2, size=50, timestamp=2000)
+    header = read_header(good)
+    lie = pack_batch(
+        bytes(good[HEADER_SIZE:]),
+        base_offset=0,
+        leader_epoch=-1,
+        attributes=0,
+        last_offset_delta=1,
+        base_timestamp=header.base_timestamp,
+        max_timestamp=5000,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        record_count=2,
+    )
+    for _ in range(3):
+        log.append_as_leader(memoryview(lie), leader_epoch=0)
+    assert log.offset_for_timestamp(2001) == FoundTimestamp(3, 2001, 0)
+    assert log.offset_for_timestamp(3000) == FoundTimestamp(2, 5000, 0)
+    assert log.max_timestamp_offset() == FoundTimestamp(2, 5000, 0)
+    log.advance_high_watermark(8)
+    log.advance_log_start_offset(3)
+    assert log.offset_for_timestamp(3000) == FoundTimestamp(4, 5000, 0)

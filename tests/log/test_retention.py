@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kafkapy.core.errors import DiskFailed
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from tests.log.support import Home, append, batch, offsets
@@ -143,3 +144,12 @@ def test_their_producer_snapshots_go_with_them(home: Home) -> None:
     home.clock.advance(2000)
     _retain(home, log)
     assert log.snapshots.offsets == [10]
+
+
+def test_a_segment_that_somebody_removed_is_a_disk_that_fails(home: Home) -> None:
+    """Not a bug that ends the node: its directory goes offline, the others stay."""
+    log = _filled(home, _with(retention_ms=1000))
+    home.disk.remove(log.segments.first.path(".log"))
+    home.clock.advance(2000)
+    with pytest.raises(DiskFailed, match="removed"):
+        _retain(home, log)

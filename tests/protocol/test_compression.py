@@ -2,8 +2,10 @@
 
 import gzip
 import tracemalloc
+import zlib
 from collections.abc import Generator
 from contextlib import suppress
+from typing import Any
 
 import lz4.frame
 import pytest
@@ -87,6 +89,49 @@ def test_joined_streams_are_read_as_one() -> None:
     assert decompress(Codec.GZIP, gzip.compress(a) + gzip.compress(b)) == a + b
     for codec in (Codec.SNAPPY, Codec.ZSTD):
         assert decompress(codec, compress(codec, a) + compress(codec, b)) == a + b
+
+
+class Counting:
+    """A decompressor, and how many bytes it left over: each is copied."""
+
+    left_over = 0
+
+    def __init__(self, wbits: int) -> None:
+        self._real = _decompressobj(wbits)
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        unpacked: bytes = self._real.decompress(data, most)
+        Counting.left_over += len(self._real.unused_data)
+        return unpacked
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+_decompressobj = zlib.decompressobj
+
+
+def test_a_thousand_small_members_are_not_copied_a_thousand_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A producer could hold up a node for seconds with a megabyte of empty ones."""
+    packed = compress(Codec.GZIP, b"a") + 3000 * compress(Codec.GZIP, b"")
+    large = compress(Codec.GZIP, bytes(range(256)) * 100)
+    monkeypatch.setattr(zlib, "decompressobj", Counting)
+    Counting.left_over = 0
+    assert decompress(Codec.GZIP, packed + large) == b"a" + bytes(range(256)) * 100
+    assert Counting.left_over < 60 * len(packed), "1500 times as much if each copies the rest"
+
+
+def test_an_lz4_frame_takes_no_more_memory_than_it_can_fill() -> None:
+    packed = compress(Codec.LZ4, bytes(4 * MIB))
+    tracemalloc.start()
+    try:
+        assert decompress(Codec.LZ4, packed) == bytes(4 * MIB)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 16 * MIB
 
 
 def test_a_zstd_frame_with_its_size_in_it_is_read() -> None:

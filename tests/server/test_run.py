@@ -24,7 +24,7 @@ from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.framing import frame, request_head
 from kafkapy.protocol.messages import encode_request
 from kafkapy.server import run
-from kafkapy.server.disk.open_files import room_for_files
+from kafkapy.server.disk.open_files import most_for_connections, room_for_files
 from kafkapy.server.journal import Lines
 from kafkapy.server.sockets.binding import bind
 
@@ -251,6 +251,15 @@ def test_the_limit_of_descriptors_is_raised_and_files_get_at_most_half(
     assert room_for_files(Lines(out)) == files
     assert asked == ([] if raised_to is None else [(raised_to, hard)])
     assert ("few open files allowed" in out.getvalue()) is warns
+
+
+def test_files_that_are_not_open_yet_have_their_descriptors_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1000, 5000))
+    assert most_for_connections(500, 0) == 436
+    assert most_for_connections(500, 400) == 836
+    assert most_for_connections(500, 600) == 936
 
 
 @pytest.mark.usefixtures("collector")

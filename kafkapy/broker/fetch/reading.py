@@ -149,7 +149,7 @@ def _read(
     _, slices, size = log.read(offset, max_bytes, upper=upper, min_one_batch=is_first)
     row.slices = slices
     if is_committed_only and size:
-        row.aborted_transactions = log.aborted_transactions(offset, upper)
+        row.aborted_transactions = log.aborted_transactions(offset, upper, size)
     return Fetched(row, partition, slices, size)
 
 

@@ -86,10 +86,12 @@ def _wrapped(role: "ControllerRole", inner: "Call[Any]", answer: Resolved) -> Fi
     """If it stopped leading before it was done the broker asks the next one."""
     if not role.controller.is_active and says_not_controller(answer):
         return _error(ErrorCode.NOT_CONTROLLER)
-    if isinstance(answer, Hangup):  # the broker hangs up on its client
+    try:
+        encoded = encode(inner, answer)
+    except Hangup:  # the broker hangs up on its client
         return _error(ErrorCode.INVALID_REQUEST)
     parts = []
-    for part in encode(inner, answer):
+    for part in encoded:
         assert isinstance(part, bytes), (inner.api_key, "answers of controllers are in memory")
         parts.append(part)
     return {"response_data": b"".join(parts)[_SIZE_BYTES:], "error_code": ErrorCode.NONE}

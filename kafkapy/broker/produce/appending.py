@@ -310,9 +310,12 @@ def answer_of(
             code = ErrorCode(failed[0].error_code).name
             return Hangup(f"Produce with acks=0 failed with {code} and has no response to say so")
         return None
-    frame = pack_produce_response(
-        call.version, call.correlation_id, topics, node_endpoints=node_endpoints
-    )
+    try:
+        frame = pack_produce_response(
+            call.version, call.correlation_id, topics, node_endpoints=node_endpoints
+        )
+    except AssertionError as unwritable:
+        return Hangup(f"no answer can be written: {unwritable}")
     return Encoded((frame,))
 
 

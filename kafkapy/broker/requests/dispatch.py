@@ -110,7 +110,8 @@ def _decode_and_handle(node: "Node", request: memoryview, peer: Peer) -> tuple[C
 
 
 def encode(call: Call[Any], answer: Resolved) -> Sequence[Part]:
-    """The bytes of a resolved answer; no bytes for None."""
+    """The bytes of a resolved answer; no bytes for None. Hangup: there are none, or it cannot be
+    written (what it repeats of the request may be too long for its version)."""
     if isinstance(answer, Encoded):
         return answer.parts
     if answer is None:
@@ -118,7 +119,10 @@ def encode(call: Call[Any], answer: Resolved) -> Sequence[Part]:
     if isinstance(answer, Hangup):
         raise answer
     head = response_head(call.api_key, call.version, call.correlation_id)
-    return (frame(head, encode_response(call.api_key, call.version, answer)),)
+    try:
+        return (frame(head, encode_response(call.api_key, call.version, answer)),)
+    except AssertionError as unwritable:
+        raise Hangup(f"no answer can be written: {unwritable}") from unwritable
 
 
 def refusal(call: Call[Any], refused: Refused) -> Mapping[str, Any]:

@@ -34,7 +34,16 @@ BYTES_A_US: Final = 64
 _PACED_BYTES: Final = 64 * 1024
 # What bytes that are not what they claim to be have made of code that reads them, should it
 # not have said Corrupt: a log is full of what clients wrote, and one of them is not the node.
-_UNREADABLE: Final = (Corrupt, StructError, ArithmeticError, LookupError, ValueError, MemoryError)
+# FileNotFoundError: somebody removed an index.
+_UNREADABLE: Final = (
+    Corrupt,
+    StructError,
+    ArithmeticError,
+    LookupError,
+    ValueError,
+    MemoryError,
+    FileNotFoundError,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

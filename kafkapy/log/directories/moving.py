@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kafkapy.core.byte_rate import ByteRate
-from kafkapy.core.errors import Corrupt, DiskFailed
+from kafkapy.core.errors import Corrupt, DiskFailed, Refused
 from kafkapy.core.jobs import SLICE_US, WAITING, Job, Pause, Steps
 from kafkapy.core.seams import Clock
 from kafkapy.log.partition_log import PartitionLog
@@ -75,7 +75,8 @@ class Move:
             except DiskFailed as error:
                 self._failed(error)
                 return
-            except Corrupt:
+            except (Corrupt, Refused):
+                # Refused: cut back within a batch, to below where the current log begins by now.
                 yield Pause(_RETRY_MS)
 
     def _due(self) -> int:

@@ -59,6 +59,11 @@ class OffsetIndex:
         index = bisect_right(self.entries, max(target, 0))
         return self.entries[index - 1] & _POSITION_MASK if index else 0
 
+    def offset_behind(self, position: int) -> int | None:
+        """An offset that no batch before `position` reaches, near it; None: that of the end."""
+        index = bisect_left(self.entries, position, key=_position)
+        return self[index][0] if index < len(self.entries) else None
+
     def truncate(self, offset: int) -> None:
         """Forget entries at `offset` and above."""
         kept = bisect_left(self.entries, max(offset - self._base_offset, 0) << 32)
@@ -67,6 +72,10 @@ class OffsetIndex:
 
     def unsaved(self) -> bytes:
         return _swapped(self.entries[self.saved :].tobytes()).tobytes()
+
+
+def _position(entry: int) -> int:
+    return entry & _POSITION_MASK
 
 
 def _swapped(data: Bytes) -> "array[int]":

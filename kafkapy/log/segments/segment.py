@@ -16,7 +16,7 @@ segments form a log, is not decided here. formats/log 6 to 9.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from kafkapy.core.errors import Corrupt
+from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.seams import Bytes, Disk, File, FileSlice, Flushed
 from kafkapy.core.time import Instant
 from kafkapy.log.joined import join
@@ -252,9 +252,14 @@ class Segment:
         suffixes = SEGMENT_SUFFIXES if self._has_transaction_index else SEGMENT_SUFFIXES[:3]
         one_flushed = join(len(suffixes), then)
         for suffix in suffixes:
-            file = self._disk.open(self.path(suffix))
-            file.flush(one_flushed)
-            file.close()
+            path = self.path(suffix)
+            try:
+                file = self._disk.open(path)
+            except FileNotFoundError:
+                one_flushed(_was_removed(path))
+            else:
+                file.flush(one_flushed)
+                file.close()
 
     def cut(self, position: int, offset: int) -> None:
         """End at `position`: nothing at `offset` or above is left."""
@@ -320,6 +325,8 @@ class Segment:
                 header = read_header(chunk, at)
                 yield position + at, header
                 at += header.size
+            if not at:
+                raise Corrupt(f"{self.path(LOG)} ends at {position}, not at {self.size}")
             position += at
 
     def walk(self, position: int = 0) -> Iterator[tuple[int, BatchHeader, memoryview]]:
@@ -362,6 +369,11 @@ class Segment:
         self.was_used = True
         times = self._times
         return self._load_indexes()[1] if times is None else times
+
+    @property
+    def has_aborted(self) -> bool:
+        """Whether there may be some."""
+        return self._has_transaction_index
 
     @property
     def aborted(self) -> list[AbortedTransaction]:
@@ -447,9 +459,9 @@ class Segment:
         for old, suffix in moves:
             try:
                 self._disk.rename(old, self.path(suffix))
-            except FileNotFoundError:
+            except FileNotFoundError as missing:
                 if suffix == LOG:
-                    raise
+                    raise _was_removed(old) from missing
 
     def remove(self) -> None:
         """Close and delete all files; those in use by responses live on until released."""
@@ -466,3 +478,8 @@ class Segment:
         file, self._file = self._file, None
         if file is not None:
             file.close()
+
+
+def _was_removed(path: str) -> DiskFailed:
+    """By somebody else: as bad as a disk that fails, and no worse."""
+    return DiskFailed(path, "removed while it was in use")

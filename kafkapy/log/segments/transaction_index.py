@@ -7,7 +7,10 @@ Entries ascend by last offset. A read_committed consumer gets those that overlap
 fetched and drops their records itself. formats/log 9.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import islice
+from operator import attrgetter
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -17,6 +20,7 @@ from kafkapy.core.seams import Bytes
 _ENTRY: Final = Struct(">hqqqq")
 _VERSION: Final = 0
 ENTRY_SIZE: Final = _ENTRY.size
+_last_offset: Final = attrgetter("last_offset")
 
 
 class AbortedTransaction(NamedTuple):
@@ -54,7 +58,7 @@ def count_below(entries: Sequence[AbortedTransaction], offset: int) -> int:
 
 
 def collect_aborted(
-    segments: Iterable[Iterable[AbortedTransaction]], first_offset: int, upper: int
+    segments: Iterable[Sequence[AbortedTransaction]], first_offset: int, upper: int
 ) -> list[AbortedTransaction]:
     """The transactions to report with a read of [first_offset, upper).
 
@@ -64,8 +68,9 @@ def collect_aborted(
     """
     found: list[AbortedTransaction] = []
     for entries in segments:
-        for entry in entries:
-            if entry.last_offset >= first_offset and entry.first_offset < upper:
+        begin = bisect_left(entries, first_offset, key=_last_offset)
+        for entry in islice(entries, begin, None):
+            if entry.first_offset < upper:
                 found.append(entry)
             if entry.last_stable_offset >= upper:
                 return found

@@ -9,6 +9,9 @@ from kafkapy.core.seams import Journal
 _MAX_OPEN_FILES: Final = 16_384
 _FEW_CONNECTIONS: Final = 2048
 _MANY: Final = 1 << 20
+# Of the rest so many are not for clients' connections: what is opened for a moment (checkpoints,
+# directories that are flushed, modules), other nodes, readers' files that were closed meanwhile.
+_SPARE: Final = 64
 
 
 def room_for_files(journal: Journal) -> int:
@@ -28,3 +31,14 @@ def room_for_files(journal: Journal) -> int:
             remedy="raise the hard limit (ulimit -Hn)",
         )  # fmt: skip
     return files
+
+
+def most_for_connections(files: int, open_files: int) -> int:
+    """Which descriptor a client's connection may have at most, while `open_files` of the `files`
+    there is room for are open. The system hands out the lowest that is free; a node without one for
+    its files would take that for a disk that fails."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = _MANY if soft == resource.RLIM_INFINITY else soft
+    return limit - _SPARE - max(0, files - open_files)

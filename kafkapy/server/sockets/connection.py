@@ -58,6 +58,7 @@ class Connection:
         "_encode",
         "_filled",
         "_frames_are_large",
+        "_held",
         "_interest",
         "_is_muted",
         "_least_frame_bytes",
@@ -99,6 +100,7 @@ class Connection:
         self._filled = 0
         self._wanted = 0  # of the buffer: the frame, or as much of it as there is room for
         self._frames_are_large = False
+        self._held: bytes | None = None  # what was read and is served once there is room
         self._interest = READ
         self._is_muted = False
         self._out = Outgoing(sock, self._flush_in_time)
@@ -108,6 +110,11 @@ class Connection:
     # --- in ---
 
     def on_readable(self) -> None:
+        if self._held is not None:
+            # Nobody wants to read: it is told that the peer is gone, if anything.
+            if self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                self.close(None)
+            return
         self.last_used = time.monotonic()
         try:
             if self._buffer is not None:
@@ -153,7 +160,8 @@ class Connection:
             self._grow(buffer, size)
 
     def _handle_frames(self, view: memoryview, count: int) -> int:
-        """Serve every complete frame in view[:count]; returns where the incomplete one starts."""
+        """Serve every complete frame in view[:count]; returns where the incomplete one starts.
+        A client that asks without reading the answers is served no further: `_hold`."""
         at = 0
         while count - at >= 4 and self.is_open:
             end = at + self._frame_end(view, at)
@@ -162,7 +170,38 @@ class Connection:
             self._frames_are_large = end - at > _LARGE_FRAME_BYTES
             self._serve(view[at + 4 : end])
             at = end
+            if at < count and self.is_open and self._is_full:
+                self._hold(view[at:count])
+                return count
         return at
+
+    @property
+    def _is_full(self) -> bool:
+        """So much is to be answered or sent that nothing more is taken in."""
+        return (
+            self._out.unsent_bytes >= MAX_UNSENT_BYTES
+            or len(self._pending) >= MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
+        )
+
+    def _hold(self, rest: memoryview) -> None:
+        """A buffer has room for thousands of small requests, and their answers may be large."""
+        self._held = bytes(rest)
+        self._update_interest()
+
+    def _go_on(self) -> None:
+        """With what is held, if there is room by now: in a turn of its own, behind the others."""
+        held = self._held
+        if held is None or self._is_full or self._is_muted or not self.is_open:
+            return
+        self._held = None
+        view = memoryview(held)
+        try:
+            used = self._handle_frames(view, len(held))
+            if used < len(held) and self.is_open:
+                self._keep_rest(view[used:])
+        except (Corrupt, Hangup) as bad:
+            self.close(str(bad) or None)
+        self._turn.answer(self._flush)
 
     def _frame_end(self, view: memoryview, at: int) -> int:
         """How long the frame at `at` is, its size included."""
@@ -258,12 +297,11 @@ class Connection:
     def _update_interest(self) -> None:
         out = self._out
         interest = WRITE if out.unsent_bytes and not out.is_waiting_for_disk else 0
-        if (
-            not self._is_muted
-            and out.unsent_bytes < MAX_UNSENT_BYTES
-            and len(self._pending) < MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
-        ):
-            interest |= READ
+        if not self._is_muted and not self._is_full:
+            if self._held is None:
+                interest |= READ
+            else:
+                self._reactor.run_soon(self._go_on)
         if interest != self._interest:
             self._interest = interest
             self._reactor.modify(self._socket.fileno(), interest)
@@ -293,7 +331,7 @@ class Connection:
         for _, answer in self._pending:
             _let_go(answer.answer if isinstance(answer, Later) else answer)
         self._pending.clear()
-        self._buffer = None
+        self._buffer = self._held = None
         for then in self.peer.on_close:
             then()
         self._closed(self, reason)

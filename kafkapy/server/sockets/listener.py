@@ -92,6 +92,11 @@ class Listener:
                 self._wait(_EXHAUSTED_MS)
                 self._tell_now_and_then(failed)
                 return
+            if self._room.is_out_of_descriptors(self, sock.fileno()):
+                sock.close()
+                self._wait(_EXHAUSTED_MS)
+                self._tell_now_and_then("the descriptors that are left are for files")
+                return
             self._accept(sock, canonical_host(address[0]))
 
     def _has_to_wait(self) -> bool:
@@ -105,7 +110,7 @@ class Listener:
         self._reactor.modify(self._socket.fileno(), 0)
         self._door.call_in(wait_ms, self._go_on)
 
-    def _tell_now_and_then(self, failed: OSError) -> None:
+    def _tell_now_and_then(self, failed: OSError | str) -> None:
         now = time.monotonic()
         if now - self._told_at >= _TOLD_EVERY_SECONDS:
             self._told_at = now

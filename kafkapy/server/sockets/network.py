@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
 _SIZE_BYTES: Final = 4
-_UNREACHABLE: Final = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT}
+# What the other machine says itself when nobody listens there. Anything else is of the way there,
+# or of this node (no descriptors, no ports): that says nothing of who is asked.
+_REFUSED: Final = {errno.ECONNREFUSED, errno.ECONNRESET}
 
 RunInThread = Callable[[Callback, Callback], None]
 # By the listener's name: how it is secured, or None for plain text.
@@ -137,7 +139,11 @@ class SocketChannel:
     def begin(self, family: int, where: tuple[str, int]) -> None:
         if not self.is_open:
             return
-        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as failed:
+            self._failed_to_connect(failed.errno or 0)
+            return
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         code = sock.connect_ex(where)
@@ -150,7 +156,7 @@ class SocketChannel:
         self._reactor.register(sock.fileno(), self, self._interest)
 
     def _failed_to_connect(self, code: int) -> None:
-        why = Down.UNREACHABLE if code in _UNREACHABLE else Down.REFUSED
+        why = Down.REFUSED if code in _REFUSED else Down.UNREACHABLE
         self.end(why, os.strerror(code))
 
     def on_writable(self) -> None:
@@ -304,6 +310,6 @@ def _is_numeric(host: str) -> bool:
 def _resolve(address: Address) -> list[tuple[int, tuple[str, int]]]:
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except OSError:
+    except (OSError, UnicodeError):  # the latter: it can be nobody's name
         return []
     return [(family, (str(where[0]), int(where[1]))) for family, _, _, _, where in found]

@@ -7,9 +7,11 @@
 Whoever comes to a full node is sent away. Other brokers are not, where they have a listener to
 themselves (inter.broker.listener.name): whoever on another listener was silent longest goes for
 them. Of that listener only its own bound holds.
+
+However many these allow, some descriptors are kept back from connections (disk/open_files.py).
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import chain
 from typing import Final, Protocol
 
@@ -34,6 +36,8 @@ class Room:
 
     def __init__(self, config: BrokerConfig) -> None:
         self.listeners: list[Accepting] = []
+        # Which descriptor a connection may have at most, where there is a limit.
+        self.most_descriptors: Callable[[], int] | None = None
         self._config = config
 
     def refusal(self, listener: Accepting) -> str | None:
@@ -44,6 +48,14 @@ class Room:
         if self._excess > 0 and not self._is_of_brokers_alone(listener):
             return f"{_KEY} are open"
         return None
+
+    def is_out_of_descriptors(self, listener: Accepting, descriptor: int) -> bool:
+        """Whether a connection that got this one takes it from those that are kept back."""
+        return (
+            self.most_descriptors is not None
+            and descriptor > self.most_descriptors()
+            and not self._is_of_brokers_alone(listener)
+        )
 
     def make(self, listener: Accepting) -> None:
         """For the next one there, which may come in: others go that were silent longest."""

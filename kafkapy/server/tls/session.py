@@ -75,6 +75,9 @@ class TlsSession:
     def fileno(self) -> int:
         return self._socket.fileno()
 
+    def getsockopt(self, level: int, name: int) -> int:
+        return self._socket.getsockopt(level, name)
+
     def recv_into(self, buffer: memoryview, limit: int = 0) -> int:
         view = buffer[: limit or len(buffer)]
         got = self._read(view)

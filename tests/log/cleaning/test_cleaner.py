@@ -9,7 +9,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Callback
 from kafkapy.log.cleaning.cleaner import Cleaned, Cleaner, CleanerSettings
 from kafkapy.log.directories.checkpoints import read_offsets
-from kafkapy.log.names import CLEANED, CLEANER_CHECKPOINT, LOG
+from kafkapy.log.names import CLEANED, CLEANER_CHECKPOINT, LOG, OFFSET_INDEX
 from tests.log.cleaning.kit import BASE, TP, Partition, config
 
 OTHER = TopicPartition("other", 3)
@@ -302,3 +302,12 @@ def test_a_rate_is_kept_by_waiting_between_slices() -> None:
             clock.time = max(clock.time, when)
             then()
     assert slept > 3
+
+
+def test_a_log_whose_index_somebody_removed_is_given_up() -> None:
+    home = Home()
+    home.partition.disk.remove(home.partition.log.segments.first.path(OFFSET_INDEX))
+    home.cleaner.tick()
+    home.run()
+    assert [tp for tp, _ in home.given_up] == [TP]
+    assert home.failures == []

@@ -111,3 +111,20 @@ def test_a_copy_behind_the_log_start_begins_again(kit: Kit) -> None:
     kit.move.start()
     kit.home.clock.settle()
     assert (kit.future.log_start_offset, kit.future.log_end_offset) == (6, 8)
+
+
+def test_a_copy_cut_back_to_below_the_log_start_begins_again(kit: Kit) -> None:
+    """The current log was cut, written anew and its records deleted, up to the middle of what is
+    one batch in the copy."""
+    append(kit.current, 10, leader_epoch=0)
+    append(kit.current, 10, leader_epoch=0)
+    kit.move._copy_piece()
+    kit.current.truncate_to(10)
+    append(kit.current, 10, leader_epoch=1)
+    kit.current.advance_high_watermark(20)
+    kit.current.advance_log_start_offset(15)
+    kit.move.start()
+    kit.home.clock.advance(60_000)
+    assert kit.finished == [kit.move]
+    assert (kit.future.log_start_offset, kit.future.log_end_offset) == (15, 20)
+    assert list(kit.future.epochs) == [(1, 15)]

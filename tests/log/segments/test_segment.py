@@ -1,5 +1,7 @@
 """One segment: a file of batches and its indexes."""
 
+from itertools import islice
+
 import pytest
 
 from kafkapy.core.errors import Corrupt, DiskFailed
@@ -231,6 +233,33 @@ def test_renamed_and_removed_it_takes_all_files_along(disk: SimDisk) -> None:
     segment.remove()
     assert disk.list("/d") == []
     assert len(kept.read()) == 100
+
+
+def test_files_that_somebody_removed_are_a_disk_that_fails(disk: SimDisk) -> None:
+    segment = _create(disk)
+    _fill(segment)
+    segment.seal()
+    index = segment.path(TIME_INDEX)
+    disk.remove(index)
+    answers = Answers()
+    segment.flush_sealed(answers)
+    assert [error and error.path for error in answers.errors] == [index]
+    disk.remove(segment.path(LOG))
+    with pytest.raises(DiskFailed, match="removed"):
+        segment.rename(".deleted")
+
+
+def test_a_file_that_was_cut_behind_its_back_is_corrupt_and_read_no_further(
+    disk: SimDisk,
+) -> None:
+    """Not read for ever, at the end of it."""
+    segment = _create(disk)
+    written = _fill(segment)
+    segment.size += 100
+    headers = segment.headers()
+    assert [header.size for _, header in islice(headers, len(written))] == list(map(len, written))
+    with pytest.raises(Corrupt, match="ends at"):
+        next(headers)
 
 
 def test_an_append_that_fails_leaves_it_as_it_was(disk: SimDisk) -> None:

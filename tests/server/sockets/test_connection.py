@@ -25,7 +25,7 @@ from kafkapy.core.seams import Callback
 from kafkapy.core.time import Instant
 from kafkapy.core.turn import Turn
 from kafkapy.server.sockets.buffers import SCRATCH_BYTES, Buffers
-from kafkapy.server.sockets.connection import Connection
+from kafkapy.server.sockets.connection import MAX_UNSENT_BYTES, Connection
 from kafkapy.server.sockets.reactor import READ, WRITE, Ready
 
 
@@ -34,6 +34,7 @@ class FakeReactor:
         self.interest: dict[int, int] = {}
         self.turn = Turn()
         self.buffers = Buffers()
+        self.soon: list[Callback] = []
 
     def register(self, fd: int, owner: Ready, interest: int) -> None:
         self.interest[fd] = interest
@@ -45,7 +46,7 @@ class FakeReactor:
         del self.interest[fd]
 
     def run_soon(self, then: Callback) -> None:
-        raise AssertionError("no threads here")
+        self.soon.append(then)
 
     async def run(self) -> None:
         raise AssertionError("driven by the test")
@@ -60,6 +61,7 @@ class Echo:
     def __init__(self) -> None:
         self.requests: list[bytes] = []
         self.later: list[Later] = []
+        self.answer: bytes | None = None  # to everything
 
     def dispatch(self, request: memoryview, peer: Peer) -> tuple[Call[Any], Answer]:
         assert request.readonly
@@ -71,7 +73,8 @@ class Echo:
         if body.startswith(b"L"):
             self.later.append(Later())
             return call, self.later[-1]
-        return call, (None if body.startswith(b"none") else Encoded((framed(body),)))
+        answer = framed(body) if self.answer is None else self.answer
+        return call, (None if body.startswith(b"none") else Encoded((answer,)))
 
     def encode(self, call: Call[Any], answer: Resolved) -> tuple[Part, ...]:
         if isinstance(answer, Encoded):
@@ -117,6 +120,15 @@ class Wire:
         self.reactor.turn.begin()
         self.connection.on_readable()
         self.reactor.turn.end()
+
+    def go_on(self) -> bool:
+        """What was put off, as the reactor's next turn does it; False: nothing was."""
+        soon, self.reactor.soon = self.reactor.soon, []
+        self.reactor.turn.begin()
+        for then in soon:
+            then()
+        self.reactor.turn.end()
+        return bool(soon)
 
     def settle(self) -> None:
         for _ in range(400):
@@ -258,6 +270,64 @@ def test_an_answer_that_comes_after_the_client_left_is_dropped(wire: Wire) -> No
     assert not wire.connection.is_open
     wire.echo.later[0].resolve(Encoded((framed(b"too late"),)))
     assert wire.closed == [None]
+
+
+def test_what_was_read_is_not_served_while_nobody_reads_the_answers(wire: Wire) -> None:
+    """Thousands of requests fit into one read: a client that asked for all topics in each of
+    them would have had as many answers made, in one go."""
+    answer = framed(b"B" * MAX_UNSENT_BYTES)
+    wire.echo.answer = answer
+    wire.client.send(b"".join(framed(b"question") for _ in range(100)) + framed(b"the last")[:6])
+    wire.round()
+    assert len(wire.echo.requests) == 1
+    assert not wire.reactor.interest[wire.fd] & READ
+    for served in range(1, 101):
+        assert wire.received() == answer
+        assert len(wire.echo.requests) == served
+        assert wire.go_on()
+    assert wire.reactor.interest[wire.fd] == READ
+    wire.echo.answer = None
+    wire.send(framed(b"the last")[6:])
+    assert wire.received() == framed(b"the last")
+
+
+def test_nor_while_too_many_of_them_wait(wire: Wire) -> None:
+    count = MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
+    bodies = [b"L-%06d" % number for number in range(3 * count)]
+    wire.client.send(b"".join(map(framed, bodies)))
+    wire.round()
+    for seen in (count, 2 * count, 3 * count):
+        assert wire.echo.requests == bodies[:seen]
+        for number in range(seen - count, seen):
+            wire.echo.later[number].resolve(Encoded((framed(bodies[number]),)))
+        wire.go_on()
+    assert wire.received() == b"".join(map(framed, bodies))
+    assert wire.reactor.interest[wire.fd] == READ
+
+
+def test_a_client_that_is_gone_is_noticed_while_something_is_held(wire: Wire) -> None:
+    count = MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
+    wire.client.send(framed(b"question") + framed(b"L-waiting") * (count + 1))
+    wire.round()
+    wire.round()
+    assert wire.connection.is_open, "nobody said that it is gone"
+    wire.client.close()  # with an answer that it did not read: the system says that it was reset
+    wire.round()
+    assert not wire.connection.is_open
+    assert wire.go_on() is False
+
+
+def test_what_is_held_of_a_client_that_is_throttled_waits_with_it(wire: Wire) -> None:
+    count = MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION
+    wire.client.send(framed(b"L-waiting") * count + framed(b"the last"))
+    wire.round()
+    wire.connection.mute(True)
+    for waiting in wire.echo.later:
+        waiting.resolve(None)
+    assert not wire.go_on()
+    wire.connection.mute(False)
+    assert wire.go_on()
+    assert wire.received() == framed(b"the last")
 
 
 class Slice:

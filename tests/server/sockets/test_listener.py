@@ -204,3 +204,20 @@ def test_without_descriptors_it_waits_a_moment_and_tells_it_once(
     monkeypatch.setattr(listener, "_socket", sock)
     place.come(listener)
     assert len(listener.connections) == 1
+
+
+def test_the_last_descriptors_are_for_files(places: list[Place]) -> None:
+    """A flood of connections had a node take the lack of them for a disk that fails."""
+    place = placed(places)
+    listener = place.listen("PLAINTEXT")
+    first = place.come(listener)
+    most = max(one._socket.fileno() for one in listener.connections)
+    place.room.most_descriptors = lambda: most
+    second = place.come(listener)
+    assert (len(listener.connections), is_closed(first), is_closed(second)) == (1, False, True)
+    assert place.reactor.interest[listener._socket.fileno()] == 0
+    place.room.most_descriptors = lambda: most + 100
+    place.clock.advance(100)
+    assert place.reactor.interest[listener._socket.fileno()] == READ
+    place.come(listener)
+    assert len(listener.connections) == 2

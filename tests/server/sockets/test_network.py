@@ -1,9 +1,13 @@
+import errno
 import select
 import selectors
 import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
+from queue import SimpleQueue
+from threading import Event
 
 import pytest
 
@@ -14,6 +18,7 @@ from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
 from kafkapy.server.sockets.buffers import Buffers
 from kafkapy.server.sockets.listener import listen
+from kafkapy.server.sockets.lookups import Lookups
 from kafkapy.server.sockets.network import SocketChannel, SocketNetwork
 from kafkapy.server.sockets.outgoing import Outgoing
 from kafkapy.server.sockets.reactor import READ, WRITE, Ready
@@ -170,6 +175,56 @@ def test_a_name_nobody_knows_is_unreachable(bench: SocketBench) -> None:
     client = Heard()
     bench.connect(Address("no-such-host.invalid", 1), client)
     bench.run_until(lambda: client.down is Down.UNREACHABLE)
+
+
+@pytest.mark.parametrize("host", ["x" * 64 + ".invalid", "two..dots.invalid"])
+def test_so_is_what_cannot_be_a_name(bench: SocketBench, host: str) -> None:
+    client = Heard()
+    bench.connect(Address(host, 1), client)
+    bench.run_until(lambda: client.down is Down.UNREACHABLE)
+
+
+def test_a_lookup_that_hangs_keeps_no_other_waiting() -> None:
+    """Nor a flush: those have other threads."""
+    answers: SimpleQueue[int] = SimpleQueue()
+    lookups = Lookups(lambda then: then())
+    gate = Event()
+
+    def hang() -> None:
+        gate.wait(NEVER_SECONDS)
+
+    for number in range(20):
+        lookups.run(hang, partial(answers.put, number))
+    lookups.run(lambda: None, partial(answers.put, 20))
+    assert answers.get(timeout=NEVER_SECONDS) == 20
+    gate.set()
+    assert {answers.get(timeout=NEVER_SECONDS) for _ in range(20)} == set(range(20))
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS])
+def test_without_descriptors_nobody_is_reached_and_nobody_is_taken_for_dead(
+    bench: SocketBench, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Whoever connects asks a moment later again; the node lives on."""
+
+    def no_socket(*_: object) -> socket.socket:
+        raise OSError(code, "none left")
+
+    client, address = Heard(), bench.listen(Echo())
+    monkeypatch.setattr(socket, "socket", no_socket)
+    bench.connect(address, client)
+    bench.run_until(lambda: client.down is not None)
+    assert client.down is Down.UNREACHABLE
+
+
+def test_who_has_no_port_to_come_from_does_not_take_the_other_for_dead(
+    bench: SocketBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, address = Heard(), bench.listen(Echo())
+    monkeypatch.setattr(socket.socket, "connect_ex", lambda *_: errno.EADDRNOTAVAIL, raising=False)
+    bench.connect(address, client)
+    bench.run_until(lambda: client.down is not None)
+    assert client.down is Down.UNREACHABLE
 
 
 def test_a_frame_larger_than_allowed_breaks_the_channel(bench: SocketBench) -> None:

@@ -209,6 +209,22 @@ def test_who_does_not_read_is_not_read_from_and_later_gets_it_all(
     assert bench.connection._out.unsent_bytes == 0
 
 
+def test_who_asks_much_in_one_record_without_reading_is_answered_as_it_reads(
+    bench: Bench, client: Client
+) -> None:
+    bench.answer = lambda _: Encoded((framed(bytes(5 << 20)),))
+    client.reads = False
+    client.send(framed(b"question") * 8)
+    client.until(lambda: bench.connection._out.unsent_bytes > 8 << 20)
+    assert len(bench.requests) < 4
+    client.reads = True
+    client.until(lambda: len(client.received) == 8 * (4 + (5 << 20)))
+    assert len(bench.requests) == 8
+    bench.answer = lambda data: Encoded((framed(data),))
+    client.send(framed(b"the last"))
+    client.until(lambda: client.received[-12:] == framed(b"the last"))
+
+
 def test_slices_of_files_are_sealed_among_bytes(
     bench: Bench, client: Client, tmp_path: Path
 ) -> None:
