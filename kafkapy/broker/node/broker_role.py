@@ -28,7 +28,6 @@ from kafkapy.broker.node.base import NodeBase, Role
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import Lifecycle
 from kafkapy.broker.node.settings import (
-    cordoned_directories,
     directory_settings,
     peer_settings,
 )
@@ -261,7 +260,7 @@ class BrokerRole(Role):
         """Open every log this node has, then ask to be unfenced. The loop goes on meanwhile."""
         if self._is_stopping:
             return
-        self.logs.cordoned = cordoned_directories(self.config)
+        self.logs.alter(directory_settings(self.config))
         self._bound_moves()
         self._opening = Job(self.clock, self._open(then))
         self._opening.start()
@@ -381,7 +380,7 @@ class BrokerRole(Role):
     def _settings_changed(self, _: frozenset[str]) -> None:
         """This broker's own, by the metadata."""
         if self._follows:
-            self.logs.cordoned = cordoned_directories(self.config)
+            self.logs.alter(directory_settings(self.config))
             self._bound_moves()
             self.partitions.reconfigure(None)
 
