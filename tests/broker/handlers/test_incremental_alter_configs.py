@@ -151,3 +151,15 @@ def test_directories_are_cordoned_by_appending_as_by_setting(name: str, message:
     result = _alter(node, 4, name, [("cordoned.log.dirs", APPEND, "/nowhere")])
     assert ErrorCode(result.error_code) is ErrorCode.INVALID_REQUEST
     assert message in result.error_message
+
+
+def test_a_number_that_is_none_is_no_bug() -> None:
+    result = _alter(AdminNode(), 16, "m", [("interval.ms", SET, "--5")])
+    assert ErrorCode(result.error_code) is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("operation", [APPEND, SUBTRACT])
+def test_lists_of_subscriptions_are_set_as_a_whole(operation: int) -> None:
+    result = _alter(AdminNode(), 16, "m", [("metrics", operation, "a,b")])
+    assert ErrorCode(result.error_code) is ErrorCode.INVALID_CONFIG
+    assert result.error_message.endswith("to key metrics because its type is not LIST.")

@@ -32,6 +32,12 @@ _THREADS: Final = frozenset(
         "remote.log.reader.threads",
     }
 )
+# Apache Kafka opens and closes listeners while it runs.
+_LISTENERS: Final = frozenset({"listeners", "listener.security.protocol.map"})
+_AT_START: Final = (
+    "kafkapy opens its listeners when it starts. Write it to server.properties, and start the "
+    "node again."
+)
 _SECURITY: Final = ("ssl.",)
 
 
@@ -87,6 +93,9 @@ def _check_together(config: BrokerConfig, changes: Mapping[str, str]) -> None:
         # What it was started with stands; it was judged then.
         after = BrokerConfig({**config.static, **changes}, takes_unbuilt=True)
         refuse_unbuilt(after, BrokerKeys, changes)
+        for name in _LISTENERS & changes.keys():
+            if after.listening.endpoints_and_peers != config.listening.endpoints_and_peers:
+                raise ConfigError(name, changes[name], _AT_START)
     except ConfigError as bad:
         raise _refused(str(bad)) from None
 
