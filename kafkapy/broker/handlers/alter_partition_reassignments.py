@@ -1,7 +1,7 @@
 """AlterPartitionReassignments, v0-1. v1 can insist on the replication factor (KIP-860).
 
-A partition that is named twice is refused: each of the two moves would be decided as if the other
-were not there, and their records could not both be applied.
+A partition that is named twice, with two targets, is refused: each of the two moves would be
+decided as if the other were not there, and their records could not both be applied.
 """
 
 from collections import Counter
@@ -37,10 +37,11 @@ def handle(node: "HasController", call: "Call[AlterPartitionReassignmentsRequest
         for topic in topics
         for one in topic.partitions
     ]
-    counts = Counter(one.where for one in asked)
+    wanted = dict.fromkeys(asked)
+    counts = Counter(one.where for one in wanted)
     twice: AlterReply = {where: _TWICE for where, count in counts.items() if count > 1}
     event = AlterReassignments(
-        wanted=tuple(one for one in asked if one.where not in twice),
+        wanted=tuple(one for one in wanted if one.where not in twice),
         may_change_replication_factor=factor_may_change,
     )
 
@@ -68,7 +69,7 @@ def handle(node: "HasController", call: "Call[AlterPartitionReassignmentsRequest
 
     def refusal(refused: Refused) -> Fields:
         """Row by row, too."""
-        rows = answer({one.where: refused for one in event.wanted})
+        rows = answer({one.where: refused for one in wanted})
         return {**rows, **whole(refused)}
 
     return ask(node, event, answer, refusal)

@@ -90,6 +90,8 @@ class FeatureMachine:
                 raise _invalid(
                     update, f"{who} {supports if highest else 'does not support this feature.'}"
                 )
+        if update.name not in SUPPORTED_FEATURES:
+            raise _invalid(update, f"Feature {update.name} not found.")
         current = self._current(update.name)
         if update.name == KRAFT_VERSION:
             self._check_kraft_version(update, current, proposed)

@@ -76,3 +76,14 @@ def test_a_partition_that_is_named_twice_is_moved_nowhere() -> None:
 
 
 _TWICE = [(0, [2]), (1, [3, 2]), (0, [3, 2])]
+
+
+def test_a_partition_that_is_named_twice_with_one_target_is_moved() -> None:
+    node = AdminNode(brokers=3)
+    node.cluster.create("t", (2, 3))
+    rows = [{"partition_index": 0, "replicas": [3, 2]}] * 2
+    topics = [{"name": "t", "partitions": rows}]
+    answer = node.request(alter_partition_reassignments, KEY, 1, topics=topics, timeout=1000)
+    (topic,) = answer.responses
+    assert [ErrorCode(one.error_code) for one in topic.partitions] == [ErrorCode.NONE] * 2
+    assert node.cluster.partition("t").replicas == (3, 2)

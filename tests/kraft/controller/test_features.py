@@ -61,6 +61,8 @@ def test_metadata_version_is_lowered_where_no_record_would_be_lost() -> None:
     "update",
     [
         FeatureUpdate("unknown.feature", 1),
+        FeatureUpdate("unknown.feature", 0),
+        FeatureUpdate("unknown.feature", 0, SAFE),
         FeatureUpdate("metadata.version", 99),
         FeatureUpdate("metadata.version", 0, SAFE),
         FeatureUpdate("metadata.version", 29),
