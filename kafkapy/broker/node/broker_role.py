@@ -49,7 +49,7 @@ from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
 from kafkapy.group.lag import LagFigure
 from kafkapy.kraft.controller.producer_ids import ProducerIdBlock
-from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT
+from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT, METADATA_VERSION
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
 from kafkapy.kraft.image.topics import PartitionState
@@ -373,6 +373,10 @@ class BrokerRole(Role):
                 if self._views is not None:
                     self._views.follow(image, delta)
                 self._replication.brokers_changed(delta.brokers)
+                if METADATA_VERSION in delta.features:
+                    self.partitions.reconfigure(None)  # perhaps it can be said now where they are
+            if delta.features or self.node_id in delta.brokers:
+                self.lifecycle.tell_directories()
             self.awaited_topics.look()
             self.leaders_in_doubt.look()
         self._look_whether_caught_up()
