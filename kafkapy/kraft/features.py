@@ -149,7 +149,7 @@ def missing_dependency(name: str, level: int, metadata_version: int) -> str | No
     """Why `level` of feature `name` cannot be finalized at this metadata.version."""
     feature = FEATURES.get(name)
     if feature is None:
-        return None  # nobody knows it, and level 0 is what it has
+        return None  # nobody knows it, and it is refused
     if level > 0 and metadata_version < feature.needs[level - 1]:
         return (
             f"{name}={level} needs {METADATA_VERSION} {feature.needs[level - 1]} "

@@ -89,6 +89,11 @@ class History:
         self._load(producers)
         self._producers = producers
 
+    def keep_producers_for(self, expiry_ms: int) -> None:
+        self._expiry_ms = expiry_ms
+        if self._producers is not None:
+            self._producers.expiry_ms = expiry_ms
+
     def expire_producers(self, now: Instant) -> int:
         return 0 if self._producers is None else self._producers.expire(now)
 

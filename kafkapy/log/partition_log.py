@@ -398,6 +398,10 @@ class PartitionLog:
             if segment.base_offset not in bases:
                 self.snapshots.remove(segment.base_offset)
 
+    def keep_producers_for(self, expiry_ms: int) -> None:
+        """producer.id.expiration.ms is another one now."""
+        self._history.keep_producers_for(expiry_ms)
+
     def expire_producers(self, now: Instant) -> int:
         """Forget producers that have been silent for producer.id.expiration.ms."""
         return self._history.expire_producers(now)

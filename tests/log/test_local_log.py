@@ -252,3 +252,11 @@ def test_producers_that_are_silent_for_long_are_forgotten(home: Home, log: Parti
     assert log.expire_producers(home.clock.now()) == 0
     home.clock.advance(86_400_000)
     assert log.expire_producers(home.clock.now()) == 1
+
+
+def test_for_how_long_producers_are_kept_may_change(home: Home, log: PartitionLog) -> None:
+    append(log, producer_id=5, producer_epoch=0, base_sequence=0, timestamp=home.clock.now())
+    log.keep_producers_for(1000)
+    assert log.expire_producers(home.clock.now()) == 0
+    home.clock.advance(1000)
+    assert log.expire_producers(home.clock.now()) == 1

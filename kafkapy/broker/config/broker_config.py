@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from kafkapy.broker.config.altering.scope import is_per_broker, is_static
 from kafkapy.broker.config.altering.synonyms import LISTENER_PREFIX, broker_synonyms, scale_ms
 from kafkapy.broker.config.combinations import check_together
 from kafkapy.broker.config.listeners import Endpoint, Listeners
@@ -65,12 +66,12 @@ class BrokerConfig(BrokerKeys):
         """Put the dynamic layers in force; the names of the keys whose value changed, and those
         of listeners' own settings that did.
 
-        The controller judged these values; one that this broker cannot read (another
-        version wrote it) counts as not set.
+        The controller judged these values; one that this broker cannot read, or that cannot be
+        altered while it runs (another version wrote it) counts as not set.
         """
         own_before = self._of_listeners()
-        self.cluster_dynamic = MappingProxyType(_readable(cluster))
-        self.broker_dynamic = MappingProxyType(_readable(broker))
+        self.cluster_dynamic = MappingProxyType(_in_force(cluster, is_for_all=True))
+        self.broker_dynamic = MappingProxyType(_in_force(broker, is_for_all=False))
         before = {name: self.value(name) for name in self.table}
         self._settle()
         changed = frozenset(name for name, old in before.items() if self.value(name) != old)
@@ -165,9 +166,11 @@ def _check_secured(config: BrokerConfig) -> None:
     check_tls(config)
 
 
-def _readable(layer: Layer) -> dict[str, str]:
+def _in_force(layer: Layer, *, is_for_all: bool) -> dict[str, str]:
     readable = {}
     for name, text in layer.items():
+        if is_static(name) or (is_for_all and is_per_broker(name)):
+            continue
         key = key_of(name)
         if key is not None:
             try:

@@ -11,6 +11,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 
 _LEAST_MS: Final = 100
 _MOST_MS: Final = 3_600_000
+_WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,10}")
 
 # What a subscription may match a client by, each with a regular expression.
 MATCHABLE: Final = frozenset(
@@ -44,7 +45,7 @@ def check_client_metrics(name: str, values: Mapping[str, str]) -> None:
 
 
 def _check_interval(value: str) -> None:
-    if not value.strip().lstrip("-").isdecimal() or not _LEAST_MS <= int(value) <= _MOST_MS:
+    if not _WHOLE_NUMBER.fullmatch(value.strip()) or not _LEAST_MS <= int(value) <= _MOST_MS:
         raise Refused(
             ErrorCode.INVALID_REQUEST,
             f"Invalid value {value} for interval.ms, interval must be between {_LEAST_MS} and "

@@ -60,6 +60,13 @@ def _longer(session: str, heartbeat: str) -> Rule:
     return Rule(session, fits, f"it must be greater than {heartbeat}.")
 
 
+def _time(config: "BrokerConfig", name: str) -> int:
+    """Of a key whose longest unit has a default."""
+    value = config.time_ms(name)
+    assert value is not None, name
+    return value
+
+
 def _voter_ids(config: "BrokerConfig") -> list[int]:
     return [one.node_id for one in parse_voters(config.controller_quorum_voters)]
 
@@ -125,12 +132,12 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "log.roll.ms",
-        lambda config: (config.time_ms("log.roll.ms") or 1) >= 1,
+        lambda config: _time(config, "log.roll.ms") >= 1,
         "it must be greater than or equal to 1.",
     ),
     Rule(
         "log.roll.jitter.ms",
-        lambda config: (config.time_ms("log.roll.jitter.ms") or 0) >= 0,
+        lambda config: _time(config, "log.roll.jitter.ms") >= 0,
         "it must be greater than or equal to 0.",
     ),
     Rule(

@@ -93,6 +93,12 @@ class Listeners:
         names = (*self.controller_names[:1], self.inter_broker_name)
         return {one.protocol for one in self.all} | {self.protocol_of(name) for name in names}
 
+    @property
+    def endpoints_and_peers(self) -> tuple[object, ...]:
+        """All that is opened by these settings, and how others are spoken to."""
+        names = (*self.controller_names, self.inter_broker_name)
+        return self.all, [(one, self.protocol_of(one)) for one in names]
+
     def protocol_of(self, name: str) -> SecurityProtocol:
         return self.protocols.get(name, SecurityProtocol.PLAINTEXT)
 

@@ -86,7 +86,6 @@ def default_text(name: str) -> str | None:
 
 def _converted(key: Key[Any], synonym: str, text: str) -> str:
     scale = scale_ms(synonym)
-    if scale == 1:
-        return text
-    value = int(text.strip()) * scale
-    return str(max(value, -1) if key.name == "retention.ms" else value)
+    if key.name == "retention.ms":
+        return str(max(int(text.strip()) * scale, -1))  # for ever, however it is said
+    return text if scale == 1 else str(int(text.strip()) * scale)

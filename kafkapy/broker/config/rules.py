@@ -60,6 +60,9 @@ class BrokerConfigRules:
                 raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource_type}")
 
     def is_list(self, resource_type: int, key: str) -> bool:
+        """Lists of subscriptions are set as a whole, as by Apache Kafka."""
+        if resource_type == Resource.CLIENT_METRICS:
+            return False
         found = _TABLES[resource_type].table.get(key) if resource_type in _TABLES else None
         return found is not None and found.kind is ConfigType.LIST
 

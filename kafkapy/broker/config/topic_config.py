@@ -46,7 +46,8 @@ class TopicConfigs:
 
 def topic_value(name: str, overrides: Mapping[str, str], broker: BrokerConfig) -> Value:
     """The setting in force. An override that cannot be read (another version wrote it)
-    counts as not set."""
+    counts as not set, and so does a broker's value that no topic may have: a broker's keys are
+    not always bounded as those of topics are."""
     key = TopicKeys.table[name]
     if name in overrides:
         try:
@@ -54,7 +55,10 @@ def topic_value(name: str, overrides: Mapping[str, str], broker: BrokerConfig) -
         except ConfigError:
             pass
     text = inherited(key, broker.layers).value
-    return None if text is None else parse(key, text)
+    try:
+        return None if text is None else parse(key, text)
+    except ConfigError:
+        return key.default_value
 
 
 def make_log_config(overrides: Mapping[str, str], broker: BrokerConfig) -> LogConfig:

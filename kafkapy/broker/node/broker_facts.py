@@ -10,7 +10,7 @@ from kafkapy.kraft.controller.brokers.registration import RegisterBroker
 from kafkapy.kraft.controller.partitions.directories import AssignReplicas, ReplicaDirectory
 from kafkapy.kraft.controller.partitions.isr import AlterPartition, NewIsr
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds
-from kafkapy.kraft.features import SUPPORTED_FEATURES
+from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT, SUPPORTED_FEATURES
 from kafkapy.kraft.records.metadata import FeatureRange
 
 FEATURE_RANGES: Final = tuple(
@@ -40,6 +40,18 @@ class BrokerFacts:
     @property
     def is_registered(self) -> bool:
         return self.epoch != NOT_REGISTERED
+
+    @property
+    def lacks_directories(self) -> bool:
+        """It registered when a registration could not have them, and now it can (KIP-858)."""
+        image = self._base.image
+        known = image.brokers.get(self._base.node_id)
+        return (
+            image.metadata_version >= DIRECTORY_ASSIGNMENT
+            and known is not None
+            and known.epoch == self.epoch
+            and not known.log_dirs
+        )
 
     def registration(self) -> RegisterBroker:
         base = self._base

@@ -28,7 +28,6 @@ from kafkapy.broker.node.base import NodeBase, Role
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import Lifecycle
 from kafkapy.broker.node.settings import (
-    cordoned_directories,
     directory_settings,
     peer_settings,
 )
@@ -50,7 +49,7 @@ from kafkapy.core.seams import Callback
 from kafkapy.core.turn import Turn
 from kafkapy.group.lag import LagFigure
 from kafkapy.kraft.controller.producer_ids import ProducerIdBlock
-from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT
+from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT, METADATA_VERSION
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
 from kafkapy.kraft.image.topics import PartitionState
@@ -261,7 +260,7 @@ class BrokerRole(Role):
         """Open every log this node has, then ask to be unfenced. The loop goes on meanwhile."""
         if self._is_stopping:
             return
-        self.logs.cordoned = cordoned_directories(self.config)
+        self.logs.alter(directory_settings(self.config))
         self._bound_moves()
         self._opening = Job(self.clock, self._open(then))
         self._opening.start()
@@ -374,6 +373,10 @@ class BrokerRole(Role):
                 if self._views is not None:
                     self._views.follow(image, delta)
                 self._replication.brokers_changed(delta.brokers)
+                if METADATA_VERSION in delta.features:
+                    self.partitions.reconfigure(None)  # perhaps it can be said now where they are
+            if delta.features or self.node_id in delta.brokers:
+                self.lifecycle.tell_directories()
             self.awaited_topics.look()
             self.leaders_in_doubt.look()
         self._look_whether_caught_up()
@@ -381,7 +384,7 @@ class BrokerRole(Role):
     def _settings_changed(self, _: frozenset[str]) -> None:
         """This broker's own, by the metadata."""
         if self._follows:
-            self.logs.cordoned = cordoned_directories(self.config)
+            self.logs.alter(directory_settings(self.config))
             self._bound_moves()
             self.partitions.reconfigure(None)
 

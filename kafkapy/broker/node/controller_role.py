@@ -26,6 +26,8 @@ from kafkapy.core.seams import Callback, Timer
 from kafkapy.core.time import later
 from kafkapy.kraft.controller.brokers.registration import RegisterController
 from kafkapy.kraft.controller.controller import Controller
+from kafkapy.kraft.features import METADATA_VERSION
+from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.records.metadata import MetadataRecord
 
@@ -65,6 +67,7 @@ class ControllerRole(Role):
         self._on_loaded = base.on_loaded
         self._timer: Timer | None = None
         self._is_stopped = False
+        self._is_too_early = False
         self._told_refusal: ErrorCode | None = None  # once: it is tried again and again
 
     def start(self, then: Callback) -> None:
@@ -74,6 +77,7 @@ class ControllerRole(Role):
         self.quorum.on_nobody_there = self.dead_brokers.refused
         self.quorum.on_hung_up = self.dead_brokers.hung_up
         self._on_loaded.append(then)
+        self.quorum.subscribe(self._on_delta)
         self.link.when_active(self._register)
 
     def stop(self, then: Callback) -> None:
@@ -100,11 +104,18 @@ class ControllerRole(Role):
         )
         self.link.register_controller(event, self._registered)
 
+    def _on_delta(self, image: MetadataImage, delta: Delta) -> None:
+        if self._is_too_early and METADATA_VERSION in delta.features:
+            self._is_too_early = False
+            self.link.when_active(self._register)
+
     def _registered(self, answer: "ControllerRegistered | Refused") -> None:
         if not isinstance(answer, Refused) or self._is_stopped:
             return
-        # An older metadata version has no registrations of controllers: it does without.
-        if answer.code is not ErrorCode.UNSUPPORTED_VERSION:
+        # An older metadata version has no registrations of controllers: it does without, until
+        # there is another one. No feature could be raised then without them.
+        self._is_too_early = answer.code is ErrorCode.UNSUPPORTED_VERSION
+        if not self._is_too_early:
             if answer.code is not self._told_refusal:
                 self._told_refusal = answer.code
                 self.journal.warning("controller registration refused", reason=answer)

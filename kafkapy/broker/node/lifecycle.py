@@ -66,6 +66,7 @@ class Lifecycle:
         self._interval_ms = heartbeat_interval_ms
         self._timer: Timer | None = None
         self._is_ready = False
+        self._is_amending = False
         self._is_waiting_for_controller = False
         self._leave_retry_ms = _FIRST_LEAVE_RETRY_MS
         self._told_last: ErrorCode | None = None
@@ -96,6 +97,19 @@ class Lifecycle:
         self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
         self._give_up_in_time()
         self._speak()
+
+    def tell_directories(self) -> None:
+        """Amend the registration, until it has them: else nobody hears of one that fails."""
+        if self._is_amending or not self._facts.lacks_directories:
+            return
+        self._is_amending = True
+
+        def answered(answer: "BrokerRegistered | Refused") -> None:
+            self._is_amending = False
+            if isinstance(answer, Refused) and self.state is not BrokerState.SHUTTING_DOWN:
+                self._clock.call_at(later(self._clock.now(), _RETRY_MS), self.tell_directories)
+
+        self._link.register(self._facts.registration(), answered)
 
     def say_now(self) -> None:
         """What the controller is to hear at once: a directory has failed."""

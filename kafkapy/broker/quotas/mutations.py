@@ -42,7 +42,7 @@ class Mutations:
         """Whether `count` more partitions may be made or deleted. One request may overdraw."""
         if self._is_strict and self._left < 0:
             return False
-        self._left -= count
+        self._left -= max(count, 0)  # fewer partitions than there are will be refused
         return True
 
     def settle(self, count: int) -> int:

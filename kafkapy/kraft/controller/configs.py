@@ -7,7 +7,7 @@ Resources are judged one by one. With ELR on, a new min.insync.replicas empties 
 that the old one made, where somebody leads. KIP-339, KIP-966.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
 from typing import Final
@@ -18,12 +18,13 @@ from kafkapy.core.step import Step
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact
 from kafkapy.kraft.controller.features import MIN_INSYNC_REPLICAS
+from kafkapy.kraft.controller.partitions.eligibility import emptied
 from kafkapy.kraft.controller.state import ControllerState
 from kafkapy.kraft.controller.topics.views import check_altered
 from kafkapy.kraft.features import CORDONED_LOG_DIRS
 from kafkapy.kraft.image.delta import ConfigResource
 from kafkapy.kraft.image.image import BROKER_RESOURCE, TOPIC_RESOURCE
-from kafkapy.kraft.records.metadata import ClearElrRecord, ConfigRecord, PartitionChangeRecord
+from kafkapy.kraft.records.metadata import ConfigRecord
 
 # What fits a string of a record (its length is a signed 16-bit number in older formats).
 MAX_VALUE_BYTES: Final = 32767
@@ -117,15 +118,9 @@ class ConfigMachine:
                 "not LIST.",
             )
         before = standing.get(part.key)
-        if before is None:
-            before = rules.default_of(resource[0], part.key) or ""
-        items = [item for item in before.split(",") if item]
-        for item in (part.value or "").split(","):
-            if part.operation == Operation.APPEND and item not in items:
-                items.append(item)
-            elif part.operation == Operation.SUBTRACT and item in items:
-                items.remove(item)
-        return ",".join(items)
+        return list_after(
+            rules.default_of(resource[0], part.key) if before is None else before, part
+        )
 
     def _replaced(self, resource: ConfigResource, values: Mapping[str, str | None]) -> Changes:
         standing = self._state.image.configs(*resource)
@@ -158,24 +153,8 @@ class ConfigMachine:
                     ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
                 )
                 if key == MIN_INSYNC_REPLICAS and self._state.elr_enabled:
-                    records.append(ClearElrRecord(topic_name=name))
-                    records.extend(self._still_eligible(name))
+                    records.extend(emptied(self._state, name))
         return records
-
-    def _still_eligible(self, topic: str) -> Iterator[Fact]:
-        """Of all topics for "". Where nobody leads nothing was committed since: who is eligible
-        there has it all, whatever min.insync.replicas is, and must stay so, or nobody would ever
-        lead again."""
-        topics = self._state.image.topics_by_name
-        for one in topics.values() if not topic else (topics[topic],):
-            for index, state in one.partitions.items():
-                if not state.isr and (state.elr or state.last_known_elr):
-                    yield PartitionChangeRecord(
-                        partition_id=index,
-                        topic_id=one.id,
-                        eligible_leader_replicas=state.elr,
-                        last_known_elr=state.last_known_elr,
-                    )
 
     def _check_elr(self, resource: ConfigResource, changes: Changes) -> None:
         kind, name = resource
@@ -211,3 +190,14 @@ class ConfigMachine:
             nodes = {*image.brokers, *image.controllers, self._state.settings.node_id}
             if int(name) not in nodes:
                 raise Refused(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
+
+
+def list_after(before: str | None, part: Alteration) -> str:
+    """What a list is after something was appended to it, or subtracted from it."""
+    items = [item for item in (before or "").split(",") if item]
+    for item in (part.value or "").split(","):
+        if part.operation == Operation.APPEND and item not in items:
+            items.append(item)
+        elif part.operation == Operation.SUBTRACT and item in items:
+            items.remove(item)
+    return ",".join(items)

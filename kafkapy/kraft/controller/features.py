@@ -12,6 +12,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact, KRaftVersionRaised
+from kafkapy.kraft.controller.partitions.eligibility import are_left_over, emptied
 from kafkapy.kraft.controller.state import ControllerState
 from kafkapy.kraft.features import (
     CONTROLLER_REGISTRATION,
@@ -74,6 +75,8 @@ class FeatureMachine:
             records.append(FeatureLevelRecord(name=update.name, feature_level=update.level))
             if update.name == ELR_VERSION and update.level > 0 and not self._state.elr_enabled:
                 records += self._elr_settings()
+                if are_left_over(self._state):
+                    records += emptied(self._state, "")
         return Step(records=() if event.validate_only else tuple(records), reply=FeaturesUpdated())
 
     def _check(self, update: FeatureUpdate, proposed: dict[str, int]) -> None:
@@ -87,6 +90,8 @@ class FeatureMachine:
                 raise _invalid(
                     update, f"{who} {supports if highest else 'does not support this feature.'}"
                 )
+        if update.name not in SUPPORTED_FEATURES:
+            raise _invalid(update, f"Feature {update.name} not found.")
         current = self._current(update.name)
         if update.name == KRAFT_VERSION:
             self._check_kraft_version(update, current, proposed)

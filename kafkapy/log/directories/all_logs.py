@@ -55,7 +55,7 @@ class AllLogs:
         self._clock = clock
         self._journal = journal
         self.settings = settings
-        self.cordoned = settings.cordoned  # may change while they are open
+        self.cordoned = settings.cordoned
         self.move_rate = ByteRate()  # of all moves together
         self.on_failed: Callable[[DiskFailed], None] = self._fail_only
         # What `close` could not leave in order.
@@ -82,6 +82,14 @@ class AllLogs:
         self._moves: dict[TopicPartition, Move] = {}
         # Where AlterReplicaLogDirs wants partitions that are not here yet.
         self._preferred: dict[TopicPartition, str] = {}
+
+    def alter(self, settings: DirectorySettings) -> None:
+        """What of these may change while they are open does."""
+        self.settings = settings
+        self.cordoned = settings.cordoned
+        for directory in self._directories.values():
+            directory.alter(settings.cleaner, settings.producer_expiry_ms)
+        self._tasks.alter(settings)
 
     # -- start
 

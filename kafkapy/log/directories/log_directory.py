@@ -89,6 +89,14 @@ class LogDirectory:
         )
         self.was_clean, self.previous_broker_epoch = self._read_marker()
 
+    def alter(self, cleaner_settings: CleanerSettings, producer_expiry_ms: int) -> None:
+        """Its logs may be open; a round of cleaning that is under way is paced anew."""
+        self.cleaner.settings = cleaner_settings
+        if producer_expiry_ms != self._producer_expiry_ms:
+            self._producer_expiry_ms = producer_expiry_ms
+            for log in (*self.logs.values(), *self.futures.values()):
+                log.keep_producers_for(producer_expiry_ms)
+
     def _checkpoint(
         self, name: str, offset_of: Callable[[PartitionLog], int | None]
     ) -> OffsetCheckpoint:

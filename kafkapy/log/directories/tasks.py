@@ -80,9 +80,17 @@ class DirectoryTasks:
                 (settings.log_start_checkpoint_interval_ms, self._write_log_starts),
                 (settings.producer_expiry_check_interval_ms, self._expire_producers),
                 (_MEMORY_INTERVAL_MS, self._drop_memory),
-                (settings.cleaner_backoff_ms, self._clean),
             )
         ]
+        self._cleaning = _Task(settings.cleaner_backoff_ms, first, self._clean)
+        self._tasks.append(self._cleaning)
+
+    def alter(self, settings: DirectorySettings) -> None:
+        """Of the intervals only log.cleaner.backoff.ms is altered while a broker runs."""
+        interval_ms = settings.cleaner_backoff_ms
+        if interval_ms != self._cleaning.interval_ms:
+            self._cleaning.interval_ms = interval_ms
+            self._cleaning.due = min(self._cleaning.due, later(self._clock.now(), interval_ms))
 
     def tick(self, now: Instant) -> Instant:
         """Begin what is due; when the next is."""

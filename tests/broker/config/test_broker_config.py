@@ -76,6 +76,16 @@ def test_a_dynamic_value_that_cannot_be_read_counts_as_not_set() -> None:
     assert config.message_max_bytes == 1048588
 
 
+def test_what_is_read_at_the_start_alone_is_not_altered_by_what_the_metadata_says() -> None:
+    config = minimal(log_dirs="/a", max_connections="7")
+    config.alter(
+        cluster={"log.dirs": "/b", "ssl.keystore.location": "/c", "num.io.threads": "9"},
+        broker={"log.dirs": "/d", "max.connections": "8"},
+    )
+    assert (config.log_dirs, config.ssl_keystore_location) == (("/a",), None)
+    assert (config.num_io_threads, config.max_connections) == (9, 8)
+
+
 def test_a_time_can_be_said_in_minutes_or_hours() -> None:
     assert minimal().time_ms("log.retention.ms") == 168 * 3_600_000
     assert minimal(log_retention_hours="1").time_ms("log.retention.ms") == 3_600_000

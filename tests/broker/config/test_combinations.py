@@ -12,6 +12,7 @@ from tests.broker.config.kafka import minimal
     ("properties", "sentence"),
     [
         ({"log_retention_hours": "0"}, r"log\.retention\.ms: it must be -1"),
+        ({"log_roll_ms": "0"}, r"Invalid value 0 for configuration log\.roll\.ms"),
         ({"log_roll_ms": "-5"}, r"Invalid value -5 for configuration log\.roll\.ms"),
         ({"log_roll_jitter_ms": "-5"}, r"log\.roll\.jitter\.ms"),
         ({"controller_quorum_voters": "2@b:9093,3@c:9093"}, "must name this node"),

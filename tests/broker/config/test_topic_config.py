@@ -27,6 +27,20 @@ def test_a_brokers_time_is_converted_to_the_topics_unit() -> None:
     assert TopicConfigs(minimal(log_retention_minutes="-1")).log_config({}).retention_ms == -1
 
 
+@pytest.mark.parametrize("key", ["log.retention.ms", "log.flush.interval.ms", "log.roll.ms"])
+def test_a_brokers_value_that_no_topic_may_have_breaks_none(key: str) -> None:
+    """Apache Kafka's brokers take some of these, and a metadata log may have any of them."""
+    broker = minimal()
+    broker.alter(cluster={key: "-5"}, broker={})
+    found = TopicConfigs(broker).log_config({})
+    usual = TopicConfigs(minimal()).log_config({})
+    assert (found.flush_ms, found.segment_ms) == (
+        usual.flush_ms,
+        usual.segment_ms,
+    )
+    assert found.retention_ms == (-1 if key == "log.retention.ms" else usual.retention_ms)
+
+
 def test_a_dynamic_change_of_the_broker_reaches_topics_that_were_asked_before() -> None:
     broker = minimal()
     topics = TopicConfigs(broker)

@@ -108,3 +108,58 @@ def test_files_are_not_looked_at_for_somebody_who_may_not_alter_the_broker() -> 
     change = [("listener.name.plaintext.ssl.keystore.location", SET, "/dev/null")]
     code = _alter(node, 4, "1", change).error_code
     assert code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize("name", ["", "1"])
+@pytest.mark.parametrize("operation", [APPEND, SUBTRACT])
+@pytest.mark.parametrize("key", ["log.dirs", "process.roles"])
+def test_a_list_that_is_read_at_the_start_alone_does_not_grow(
+    name: str, operation: int, key: str
+) -> None:
+    node = AdminNode()
+    result = _alter(node, 4, name, [(key, operation, "controller")])
+    assert ErrorCode(result.error_code) is ErrorCode.INVALID_REQUEST
+    assert result.error_message == f"Cannot update these configs dynamically: [{key}]"
+
+
+@pytest.mark.parametrize("name", ["", "1"])
+def test_what_a_list_would_be_is_judged_and_not_what_is_appended(name: str) -> None:
+    node = AdminNode()
+    result = _alter(node, 4, name, [("log.cleanup.policy", APPEND, "foo")])
+    assert ErrorCode(result.error_code) is ErrorCode.INVALID_REQUEST
+    assert result.error_message == (
+        "Invalid value foo for configuration log.cleanup.policy: "
+        "String must be one of: compact, delete"
+    )
+    assert not _alter(node, 4, name, [("log.cleanup.policy", APPEND, "compact")]).error_code
+    assert node.image
+    assert "compact" in node.config.log_cleanup_policy
+    assert not _alter(node, 4, name, [("log.cleanup.policy", SUBTRACT, "delete")]).error_code
+    assert node.image
+    assert "delete" not in node.config.log_cleanup_policy
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("1", "Missing entries : /nowhere"),
+        ("", "Cannot update these configs at default cluster level"),
+    ],
+)
+def test_directories_are_cordoned_by_appending_as_by_setting(name: str, message: str) -> None:
+    node = AdminNode()
+    result = _alter(node, 4, name, [("cordoned.log.dirs", APPEND, "/nowhere")])
+    assert ErrorCode(result.error_code) is ErrorCode.INVALID_REQUEST
+    assert message in result.error_message
+
+
+def test_a_number_that_is_none_is_no_bug() -> None:
+    result = _alter(AdminNode(), 16, "m", [("interval.ms", SET, "--5")])
+    assert ErrorCode(result.error_code) is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("operation", [APPEND, SUBTRACT])
+def test_lists_of_subscriptions_are_set_as_a_whole(operation: int) -> None:
+    result = _alter(AdminNode(), 16, "m", [("metrics", operation, "a,b")])
+    assert ErrorCode(result.error_code) is ErrorCode.INVALID_CONFIG
+    assert result.error_message.endswith("to key metrics because its type is not LIST.")

@@ -257,6 +257,24 @@ def test_deleting_and_growing_topics_is_charged_too(world: World) -> None:
     assert grown.results[0].error_code.name == "THROTTLING_QUOTA_EXCEEDED"
 
 
+def test_asking_for_fewer_partitions_than_there_are_gains_nothing(world: World) -> None:
+    client = Client(world)
+    client.create("a", 1)
+    client.create("b", 1)
+    client.set_quota(ANYBODY, controller_mutation_rate=1)
+    rows: list[dict[str, Any]] = [
+        {"name": name, "count": count, "assignments": None}
+        for name, count in (("orders", -1_000_000), ("a", 50), ("b", 50))
+    ]
+    grown = client.ask(K.CREATE_PARTITIONS, 3, topics=rows, timeout=5000, validate_only=False)
+    codes = {one.name: one.error_code.name for one in grown.results}
+    assert codes == {
+        "orders": "INVALID_PARTITIONS",
+        "a": "NONE",
+        "b": "THROTTLING_QUOTA_EXCEEDED",
+    }
+
+
 def test_a_quota_that_is_removed_is_no_more(world: World) -> None:
     client = Client(world)
     client.set_quota(ANYBODY, producer_byte_rate=1000)

@@ -8,12 +8,15 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.controller.brokers.registration import RegisterController
+from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, Operation
 from kafkapy.kraft.controller.features import (
     FeaturesUpdated,
     FeatureUpdate,
     UpdateFeatures,
     UpgradeType,
 )
+from kafkapy.kraft.features import ELR_VERSION
+from kafkapy.kraft.image.topics import RECOVERING
 from kafkapy.kraft.records.metadata import (
     ConfigRecord,
     FeatureLevelRecord,
@@ -58,6 +61,8 @@ def test_metadata_version_is_lowered_where_no_record_would_be_lost() -> None:
     "update",
     [
         FeatureUpdate("unknown.feature", 1),
+        FeatureUpdate("unknown.feature", 0),
+        FeatureUpdate("unknown.feature", 0, SAFE),
         FeatureUpdate("metadata.version", 99),
         FeatureUpdate("metadata.version", 0, SAFE),
         FeatureUpdate("metadata.version", 29),
@@ -146,3 +151,56 @@ def test_kraft_version_is_not_raised_before_every_voter_has_told_of_itself() -> 
     raised = UpdateFeatures((FeatureUpdate("kraft.version", 1),))
     cluster.log.why_not_raise = "Voter 2 has not."
     assert cluster.refusal(raised) is ErrorCode.INVALID_UPDATE_VERSION
+
+
+@pytest.mark.parametrize("is_enabled_again", [False, True])
+def test_who_was_eligible_before_elr_was_disabled_is_so_no_more(is_enabled_again: bool) -> None:
+    """2 was eligible while the ISR was too small. Then that is large enough, and its leader
+    commits without 2; neither a lone leader's end nor ELR's return may make 2 lead."""
+    cluster = Cluster(brokers=3)
+    cluster.create("t", (1, 2, 3), min_insync_replicas="2")
+    cluster.fence(3)
+    cluster.fence(2)
+    assert cluster.partition("t").elr == (2,)
+    _set_elr(cluster, 0, SAFE)
+    one = Alteration("min.insync.replicas", Operation.SET, "1")
+    assert cluster.ask(AlterConfigs((((2, "t"), (one,)),))) == {(2, "t"): None}
+    if is_enabled_again:
+        _set_elr(cluster, 1, UP)
+        assert cluster.partition("t").elr == ()
+    cluster.unfence(2)
+    cluster.fence(1)
+    assert cluster.partition("t").leader == -1
+    cluster.unfence(1)
+    assert cluster.partition("t").leader == 1
+
+
+def test_who_is_eligible_where_nobody_leads_stays_so_when_elr_goes_and_comes() -> None:
+    cluster = Cluster(brokers=3)
+    cluster.create("t", (1, 2, 3), min_insync_replicas="2")
+    for broker in (3, 2, 1):
+        cluster.fence(broker)
+    assert (cluster.partition("t").isr, cluster.partition("t").elr) == ((), (1, 2))
+    _set_elr(cluster, 0, SAFE)
+    _set_elr(cluster, 1, UP)
+    cluster.unfence(2)
+    assert cluster.partition("t").leader == 2
+
+
+def test_the_last_in_sync_of_what_nobody_leads_may_lead_after_elr_has_come() -> None:
+    """Without ELR it stayed in the ISR. It comes back, and has not stopped cleanly."""
+    cluster = Cluster(brokers=2, bootstrap=_levels(metadata_version=30))
+    cluster.create("t", (1, 2))
+    cluster.fence(2)
+    cluster.fence(1)
+    assert cluster.partition("t").isr == (1,)
+    _set_elr(cluster, 1, UP)
+    cluster.wait(20_000)
+    cluster.join(1, previous_epoch=-1)
+    state = cluster.partition("t")
+    assert (state.leader, state.leader_recovery_state) == (1, RECOVERING)
+
+
+def _set_elr(cluster: Cluster, level: int, how: UpgradeType) -> None:
+    update = UpdateFeatures((FeatureUpdate(ELR_VERSION, level, how),))
+    assert cluster.ask(update) == FeaturesUpdated()

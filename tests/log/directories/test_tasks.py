@@ -5,6 +5,7 @@ import pytest
 from kafkapy.core.errors import DiskFailed
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.time import Instant
+from kafkapy.log.cleaning.cleaner import Cleaner
 from kafkapy.log.directories.all_logs import DirectorySettings
 from kafkapy.log.directories.log_directory import LogDirectory
 from kafkapy.log.directories.tasks import DirectoryTasks
@@ -55,6 +56,21 @@ def test_nothing_is_due_before_the_first_delay(kit: Kit) -> None:
 def test_each_task_comes_again_after_its_interval(kit: Kit) -> None:
     assert kit.tick(10) == kit.began + 10 + 100
     assert kit.tick(110) == kit.began + 210
+
+
+def test_how_often_it_is_cleaned_may_change(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    cleaned: list[Cleaner] = []
+    monkeypatch.setattr(
+        "kafkapy.log.cleaning.cleaner.Cleaner.tick", lambda one: cleaned.append(one)
+    )
+    kit.tick(10)
+    assert len(cleaned) == 1
+    kit.tick(14_000)
+    kit.tasks.alter(DirectorySettings(cleaner_backoff_ms=50))
+    kit.tick(14_050)
+    assert len(cleaned) == 2
+    kit.tick(14_100)
+    assert len(cleaned) == 3
 
 
 def test_a_pass_gives_way_after_every_few_logs(kit: Kit) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kafkapy.broker.node.node import Node
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
 from tests.sim.cluster.kit import Kit
@@ -78,3 +79,33 @@ def test_defaults_of_all_brokers(kit: Kit) -> None:
     told = alter(kit, (BROKER, "", "log.retention.ms", "4321"))
     assert told == {(BROKER, ""): (ErrorCode.NONE, None)}
     kit.wait(lambda: all(config(kit, one).log_retention_ms == 4321 for one in (1, 2, 3)))
+
+
+def test_how_logs_are_cleaned_and_producers_kept_is_altered_while_they_are_open(kit: Kit) -> None:
+    """Of this broker's life: the values are in the metadata, which no log was opened by."""
+    wanted = {
+        "producer.id.expiration.ms": "5000",
+        "log.cleaner.io.max.bytes.per.second": "100000.0",
+        "log.cleaner.dedupe.buffer.size": "200000000",
+    }
+    for key, value in wanted.items():
+        assert alter(kit, (BROKER, "", key, value)) == {(BROKER, ""): (ErrorCode.NONE, None)}
+
+    kit.wait(lambda: all(is_acted_on(kit, one) for one in (1, 2, 3)))
+    host = kit.world.hosts[2]
+    host.kill()
+    host.start()
+    kit.wait(lambda: is_acted_on(kit, 2))
+
+
+def is_acted_on(kit: Kit, node_id: int) -> bool:
+    node = kit.world.hosts[node_id].node
+    if not isinstance(node, Node) or node.broker is None:
+        return False
+    directories = node.broker.logs._directories.values()
+    cleaners = {
+        (one.cleaner.settings.io_max_bytes_per_second, one.cleaner.settings.dedupe_buffer_size)
+        for one in directories
+    }
+    expiries = {log.producers.expiry_ms for one in directories for log in one.logs.values()}
+    return cleaners == {(100_000, 200_000_000)} and expiries == {5000}

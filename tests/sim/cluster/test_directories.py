@@ -1,11 +1,17 @@
 """Several log directories on each node: the controller knows what is where, and what is lost."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 from uuid import UUID
+
+import pytest
 
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.core.errors import DiskFailed, ErrorCode
+from kafkapy.kraft.storage.format import format_directories
 from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.sim.cluster import world
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.world import COMBINED
 from tests.sim.cluster.kit import Kit
@@ -205,3 +211,38 @@ def test_one_new_disk_of_two_keeps_a_node_from_leading_what_was_on_it() -> None:
     dead.start()
     kit.produce_until_acknowledged(b"after")
     kit.check()
+
+
+def test_a_directory_that_fails_is_told_of_after_an_upgrade_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The cluster began when registrations had no directories (metadata.version 14): nobody is
+    started anew, and then a directory fails."""
+    monkeypatch.setattr(world, "format_directories", partial(format_directories, **_OLD))
+    kit = Upgraded(1)
+    image = kit.broker(kit.world.brokers[0]).image
+    assert (image.metadata_version, {one.log_dirs for one in image.brokers.values()}) == (14, {()})
+    for level in (17, 30):
+        update = {"feature": "metadata.version", "max_version_level": level, "upgrade_type": 1}
+        body = {"timeout": 5000, "feature_updates": [update], "validate_only": False}
+        answer = kit.client.ask(1, ApiKey.UPDATE_FEATURES, body)
+        assert answer.error_code == ErrorCode.NONE, answer.error_message
+        # Without them no feature is raised any more.
+        kit.wait(lambda: len(image.controllers) == 3)
+    kit.wait(kit.says_the_truth)
+    kit.wait(lambda: all(len(one.log_dirs) == 2 for one in image.brokers.values()))
+    kit.wait(kit.are_all_in_sync)
+    host = kit.world.brokers[0]
+    lost = kit.in_spare(host)
+    kit.lose_spare(host)
+    kit.wait(lambda: all(host.node_id not in kit.state("many", index).isr for index in lost))
+
+
+_OLD: dict[str, Any] = {"metadata_version": 14}
+
+
+class Upgraded(Jbod):
+    def says_the_truth(self) -> bool:
+        """It cannot, before."""
+        version = self.broker(self.world.brokers[0]).image.metadata_version
+        return version < 17 or super().says_the_truth()

@@ -19,9 +19,10 @@ from kafkapy.broker.config.altering.broker_alter import (
     check_change_alone,
 )
 from kafkapy.broker.config.broker_config import BrokerConfig
+from kafkapy.broker.config.resolve import default_text
 from kafkapy.broker.config.resources import Resource
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.kraft.controller.configs import Alteration, Operation
+from kafkapy.kraft.controller.configs import Alteration, Operation, list_after
 from kafkapy.kraft.image.delta import ConfigResource
 
 Permit = Callable[[], None]
@@ -60,14 +61,21 @@ def check_incremental(
     _check(
         config,
         resource,
-        {
-            one.key: None if one.operation == Operation.DELETE else one.value
-            for one in alterations
-            if one.operation in (Operation.SET, Operation.DELETE)
-        },
+        {one.key: _value_after(config, resource, one) for one in alterations},
         brokers,
         permit,
     )
+
+
+def _value_after(config: BrokerConfig, resource: ConfigResource, one: Alteration) -> str | None:
+    """None: unset, or a list of another broker, which has judged it itself."""
+    if one.operation in (Operation.SET, Operation.DELETE):
+        return None if one.operation == Operation.DELETE else one.value
+    standing = {"": config.cluster_dynamic, str(config.node_id): config.broker_dynamic}
+    if resource[0] != Resource.BROKER or resource[1] not in standing:
+        return None
+    before = standing[resource[1]].get(one.key)
+    return list_after(default_text(one.key) if before is None else before, one)
 
 
 def check_legacy(

@@ -8,10 +8,11 @@ admin clients show them (formats/settings 1 and 2).
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from kafkapy.broker.config.altering.scope import is_per_broker, is_static
 from kafkapy.broker.config.altering.synonyms import base_name
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.table.broker_keys import BrokerKeys, key_of
-from kafkapy.broker.config.table.key import ConfigType, Dynamic
+from kafkapy.broker.config.table.key import ConfigType
 from kafkapy.broker.config.table.refusals import refuse_unbuilt
 from kafkapy.broker.config.table.values import ConfigError, parse
 from kafkapy.core.errors import ErrorCode, Refused
@@ -31,9 +32,11 @@ _THREADS: Final = frozenset(
         "remote.log.reader.threads",
     }
 )
-# Settings of a listener, but those of all listeners together may be set for all brokers.
-_OF_ALL_LISTENERS: Final = frozenset(
-    {"max.connections", "max.connection.creation.rate", "num.network.threads"}
+# Apache Kafka opens and closes listeners while it runs.
+_LISTENERS: Final = frozenset({"listeners", "listener.security.protocol.map"})
+_AT_START: Final = (
+    "kafkapy opens its listeners when it starts. Write it to server.properties, and start the "
+    "node again."
 )
 _SECURITY: Final = ("ssl.",)
 
@@ -42,9 +45,7 @@ def check_change_alone(changes: Mapping[str, str | None], *, is_for_all: bool) -
     """Refused(INVALID_REQUEST) unless these keys may be set (None: unset) while running, as far
     as can be told without a look at any broker."""
     names = list(changes)
-    _none_of(
-        (name for name in names if _is_static(name)), "Cannot update these configs dynamically"
-    )
+    _none_of((name for name in names if is_static(name)), "Cannot update these configs dynamically")
     _none_of(
         (name for name in names if name.startswith(_SECURITY) and is_per_broker(name)),
         "These security configs can be dynamically updated only per-listener using the "
@@ -92,6 +93,9 @@ def _check_together(config: BrokerConfig, changes: Mapping[str, str]) -> None:
         # What it was started with stands; it was judged then.
         after = BrokerConfig({**config.static, **changes}, takes_unbuilt=True)
         refuse_unbuilt(after, BrokerKeys, changes)
+        for name in _LISTENERS & changes.keys():
+            if after.listening.endpoints_and_peers != config.listening.endpoints_and_peers:
+                raise ConfigError(name, changes[name], _AT_START)
     except ConfigError as bad:
         raise _refused(str(bad)) from None
 
@@ -136,21 +140,6 @@ def _check_cordoned(config: BrokerConfig, text: str) -> None:
             "requirement failed: All entries in cordoned.log.dirs must be present in log.dirs "
             f"or log.dir. Missing entries : {', '.join(missing)}"
         )
-
-
-def _is_static(name: str) -> bool:
-    key = key_of(name)
-    is_prefixed = base_name(name) != name
-    return key is not None and key.dynamic is Dynamic.READ_ONLY and not is_prefixed
-
-
-def is_per_broker(name: str) -> bool:
-    """That it can be set for one broker only, and not for all."""
-    base = base_name(name)
-    if base != name:
-        return base not in _OF_ALL_LISTENERS
-    key = key_of(name)
-    return key is not None and key.dynamic is Dynamic.PER_BROKER
 
 
 def _none_of(names: Iterable[str], why: str) -> None:

@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
-from kafkapy.broker.config.altering.broker_alter import is_per_broker
+from kafkapy.broker.config.altering.scope import is_per_broker
 from kafkapy.broker.config.resources import Resource
 from kafkapy.http.console.asked import Asked, Lacking, Pages
 from kafkapy.http.console.pages.topic import require_describe

@@ -70,27 +70,29 @@ class DirectoryMachine:
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         at = Located(topic, replica.index, state)
         directories = {broker_id: replica.directory}
-        if self._state.is_online(broker_id, replica.directory):
-            lost = (broker_id,) if self._begins_anew(broker_id, state) else ()
+
+        def is_another(other: int) -> bool:
+            return other != broker_id and self._state.is_active(other)
+
+        if not self._state.is_online(broker_id, replica.directory):
+            isr = without(state.isr, (broker_id,))
+            record = change(self._state, at, is_another, directories=directories, isr=isr)
+        elif self._begins_anew(broker_id, state):
+            lost = (broker_id,) if self._state.elr_enabled else ()
             isr = without(state.isr, lost)
-            record = change(self._state, at, directories=directories, isr=isr, lost=lost)
-        else:
             record = change(
-                self._state,
-                at,
-                lambda other: other != broker_id and self._state.is_active(other),
-                directories=directories,
-                isr=without(state.isr, (broker_id,)),
+                self._state, at, is_another, directories=directories, isr=isr, lost=lost
             )
+        else:
+            record = change(self._state, at, directories=directories)
         return [] if record is None else [record]
 
     def _begins_anew(self, broker_id: int, state: PartitionState) -> bool:
         """It is somewhere else because where it was is gone, and nobody has taken it into the ISR
-        since. A replica without others has nobody to wait for."""
+        since. A replica without others has nobody to wait for: it leads at once."""
         is_in_sync = state.has_leader and broker_id in state.isr
         return (
-            self._state.elr_enabled
-            and len(state.replicas) > 1
+            len(state.replicas) > 1
             and not is_in_sync
             and not self._state.is_online(broker_id, state.directory(broker_id))
         )

@@ -62,7 +62,12 @@ class ElectionMachine:
         election = Election.UNCLEAN if event.is_unclean else Election.PREFERRED
         wanted = event.partitions
         if wanted is None:
-            wanted = tuple(where for where, _ in self._state.image.partitions())
+            # The others have their leader, and would not be named.
+            wanted = tuple(
+                where
+                for where, state in self._state.image.partitions()
+                if state.leader != state.preferred_leader
+            )
         records: list[Fact] = []
         reply: ElectReply = {}
         for where in wanted:

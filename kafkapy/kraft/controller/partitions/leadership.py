@@ -52,8 +52,11 @@ def change(
     rules = rules_of(state, at.topic) if rules is None else rules
     wanted.setdefault("election", rules.election)
 
+    moved = wanted.get("directories", {})
+
     def is_acceptable(broker: int) -> bool:
-        return alive(broker) and state.is_online(broker, at.state.directory(broker))
+        directory = moved[broker] if broker in moved else at.state.directory(broker)
+        return alive(broker) and state.is_online(broker, directory)
 
     return PartitionChange(
         state=at.state,

@@ -112,7 +112,8 @@ class PartitionChange:
         """Replicas outside of the ISR that still hold every committed record: those that
         left it since it became smaller than min.insync.replicas."""
         if not self.elr_enabled:
-            return self.state.elr
+            # From when it was: they count where nobody led since, and nothing was committed.
+            return () if self.state.isr else self.state.elr
         if len(isr) >= min_isr:
             return ()
         # Who is moved away is nobody to wait for.
@@ -157,6 +158,9 @@ class PartitionChange:
             known = ()
         elif "leader" in changes and state.has_leader and not known:
             known = without((state.leader,), self.lost)
+        elif changes.get("isr") == () and len(state.isr) == 1 and not state.has_leader:
+            # Without ELR the last in sync stays in the ISR when it leads no more.
+            known = known or without(state.isr, self.lost)
         return {} if known == state.last_known_elr else {"last_known_elr": known}
 
     def _shrink_bumps_epoch(self, isr: Replicas) -> bool:

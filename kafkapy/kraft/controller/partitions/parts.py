@@ -17,8 +17,9 @@ from typing import Any
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Clock
 from kafkapy.kraft.controller.partitions import sweeps
+from kafkapy.kraft.controller.partitions.directories import AssignReplicas
 from kafkapy.kraft.controller.partitions.elections import ElectLeaders, ElectReply
-from kafkapy.kraft.controller.partitions.isr import AlterPartition, AlterPartitionReply
+from kafkapy.kraft.controller.partitions.isr import AlterPartition
 from kafkapy.kraft.controller.partitions.reassignments import AlterReassignments
 from kafkapy.kraft.controller.rules import ConfigRules
 from kafkapy.kraft.controller.state import MAX_RECORDS_PER_OPERATION
@@ -53,6 +54,8 @@ def parts_of(
             return [replace(event, wanted=one) for one in _slices(event.wanted)], _merged
         case AlterPartition() if len(event.partitions) > sweeps.SLICE:
             return [replace(event, partitions=one) for one in _slices(event.partitions)], _in_order
+        case AssignReplicas() if len(event.replicas) > sweeps.SLICE:
+            return [replace(event, replicas=one) for one in _slices(event.replicas)], _in_order
         case ElectLeaders(None):
             # Those that have their leader need nothing, and would not be named.
             wanted = tuple(
@@ -154,7 +157,7 @@ def _by_size(wanted: Sequence[Any], sizes: Sequence[int]) -> list[tuple[Any, ...
     return [*groups, tuple(group)] if group else groups
 
 
-def _in_order(replies: list[AlterPartitionReply]) -> AlterPartitionReply:
+def _in_order(replies: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(one for reply in replies for one in reply)
 
 

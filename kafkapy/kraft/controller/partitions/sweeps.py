@@ -140,16 +140,18 @@ class Sweeps:
 
     def _is_over(self, sweep: Sweep) -> bool:
         """Done, or it is about a broker that is not what it was."""
+        # Who comes back and is gone again takes over nothing more.
+        is_gone = sweep.added != NO_NODE and not self._state.is_active(sweep.added)
+        return self._is_back(sweep) or is_gone or sweep.next >= len(sweep.places)
+
+    def _is_back(self, sweep: Sweep) -> bool:
         contact = self._state.contacts.get(sweep.removed)
-        is_back = (
+        return (
             sweep.gives_up
             and contact is not None
             and sweep.since is not None
             and contact.last_heard > sweep.since
         )
-        # Who comes back and is gone again takes over nothing more.
-        is_gone = sweep.added != NO_NODE and not self._state.is_active(sweep.added)
-        return is_back or is_gone or sweep.next >= len(sweep.places)
 
     def _end(self, sweep: Sweep, now: Instant) -> ControllerStep:
         ended = SweepEnded(sweep.about)
@@ -164,8 +166,22 @@ class Sweeps:
             return Step(notes=notes, timers=timers)
         except Refused as refused:
             step = Step(reply=refused)
+        if self._is_back(sweep) and not step.records:
+            step = self._leads_again(sweep, step, now)
         answers = ((key, step.reply),) if sweep.is_awaited else ()
         return replace(step, notes=(ended, *step.notes), answers=answers)
+
+    def _leads_again(self, sweep: Sweep, step: ControllerStep, now: Instant) -> ControllerStep:
+        """It stays unfenced, so nothing else would make it lead what it alone can: that was
+        taken from it in the slices before it was heard of."""
+        waiting = leadership.without_leader(self._state)
+        again = election_step(self._state, sweep.about, waiting, Election.ONLINE, now)
+        return replace(
+            step,
+            records=again.records,
+            notes=(*step.notes, *again.notes),
+            timers={**step.timers, **again.timers},
+        )
 
     def _records(self, sweep: Sweep, chunk: Sequence[Place]) -> list[Fact]:
         found = [at for place in chunk if (at := self._located(place)) is not None]
@@ -198,7 +214,7 @@ class Sweeps:
 
 
 def election_step(
-    state: ControllerState, about: str, found: list[Located], election: Election, now: Instant
+    state: ControllerState, about: Hashable, found: list[Located], election: Election, now: Instant
 ) -> Step[Fact, bool]:
     """Elections that are due by themselves. Answered with True if there is more to do."""
     if len(found) > SLICE:

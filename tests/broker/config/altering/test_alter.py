@@ -145,3 +145,25 @@ def test_what_is_wrong_with_the_request_alone_is_told_before_as_by_kafka() -> No
         with pytest.raises(Refused) as refused:
             check_incremental(minimal(), (4, "1"), [change], permit=nobody)
         assert refused.value.code is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "may"),
+    [
+        ("listeners", "PLAINTEXT://:9092,CONTROLLER://:9093", True),
+        ("listeners", "PLAINTEXT://:9094,CONTROLLER://:9093", False),
+        ("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,A:SSL", True),
+    ],
+)
+def test_listeners_stay_those_that_the_node_started_with(key: str, value: str, may: bool) -> None:
+    """They would be said to be others, and nothing would listen there."""
+    config = minimal(
+        listeners="PLAINTEXT://:9092,CONTROLLER://:9093",
+        listener_security_protocol_map="PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    )
+    change = [Alteration(key, 0, value)]
+    if may:
+        check_incremental(config, (4, "1"), change, permit=anybody)
+    else:
+        with pytest.raises(Refused, match="opens its listeners when it starts"):
+            check_incremental(config, (4, "1"), change, permit=anybody)

@@ -36,6 +36,7 @@ _ABOUT_NAMES = {
     _ROOT / "broker/config" / name
     for name in (
         "altering/broker_alter.py",
+        "altering/scope.py",
         "client_metrics.py",
         "combinations.py",
         "altering/describe.py",

@@ -2,9 +2,13 @@
 
 from uuid import UUID
 
+import pytest
+
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.controller.partitions.directories import AssignReplicas, ReplicaDirectory
+from kafkapy.kraft.features import ELR_VERSION
+from kafkapy.kraft.records.metadata import FeatureLevelRecord, MetadataRecord
 from kafkapy.kraft.uuids import LOST, UNASSIGNED
 from tests.kraft.controller.fakes import Cluster, directory_of
 
@@ -76,3 +80,37 @@ def test_a_replica_that_begins_anew_elsewhere_is_nobody_to_elect() -> None:
     assert _assign(cluster, topic_id, D0) is None
     state = cluster.partition("t")
     assert (state.leader, state.isr, state.elr, state.last_known_elr) == (NO_NODE, (), (), ())
+
+
+@pytest.mark.parametrize("elr", [0, 1])
+def test_a_replica_without_others_leads_where_it_begins_anew(elr: int) -> None:
+    """Its disk was replaced: there is nothing to wait for, and nobody else to lead."""
+    cluster = Cluster(bootstrap=_levels(elr))
+    cluster.join(1, log_dirs=(D0, D1))
+    topic_id = cluster.create("t", (1,))
+    _assign(cluster, topic_id, D1)
+    cluster.beat(1, wants_fence=True, wants_shutdown=True)
+    replaced = directory_of(1, 2)
+    cluster.join(1, log_dirs=(D0, replaced), previous_epoch=cluster.image.brokers[1].epoch)
+    assert cluster.partition("t").leader == NO_NODE
+    _assign(cluster, topic_id, replaced)
+    assert (cluster.partition("t").leader, cluster.partition("t").isr) == (1, (1,))
+
+
+def test_without_elr_the_last_in_sync_does_not_lead_at_once_where_it_begins_anew() -> None:
+    """Others may have more than it has now: somebody says who leads."""
+    cluster = Cluster(bootstrap=_levels(elr=0))
+    cluster.join(1, log_dirs=(D0, D1))
+    cluster.join(2)
+    topic_id = cluster.create("t", (1, 2))
+    _assign(cluster, topic_id, D1)
+    cluster.fence(2)
+    cluster.beat(1, offline_dirs=(D1,))
+    assert cluster.partition("t").isr == (1,)
+    _assign(cluster, topic_id, D0)
+    assert (cluster.partition("t").leader, cluster.partition("t").isr) == (NO_NODE, (1,))
+
+
+def _levels(elr: int) -> list[MetadataRecord]:
+    levels = {"metadata.version": 30, ELR_VERSION: elr}
+    return [FeatureLevelRecord(name=name, feature_level=one) for name, one in levels.items()]

@@ -7,6 +7,7 @@ import pytest
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.controller.partitions import parts, sweeps
+from kafkapy.kraft.controller.partitions.directories import AssignReplicas, ReplicaDirectory
 from kafkapy.kraft.controller.partitions.reassignments import AlterReassignments, Reassignment
 from kafkapy.kraft.controller.topics.changes import (
     CreatePartitions,
@@ -16,7 +17,7 @@ from kafkapy.kraft.controller.topics.changes import (
     NewTopic,
     TopicCreated,
 )
-from tests.kraft.controller.fakes import Cluster
+from tests.kraft.controller.fakes import Cluster, directory_of
 
 NAMES = tuple(f"t{number}" for number in range(5))
 
@@ -150,6 +151,24 @@ def test_partitions_are_reassigned_some_at_a_time(cluster: Cluster) -> None:
     }
     assert batches(cluster, before) == [4, 4, 1]
     assert all(cluster.partition("t", index).is_reassigning for index in range(9))
+
+
+def test_directories_are_noted_some_at_a_time(cluster: Cluster) -> None:
+    kept = directory_of(1, 1)
+    incarnation = cluster.image.brokers[1].incarnation_id
+    cluster.register(1, log_dirs=(directory_of(1), kept), incarnation_id=incarnation)
+    cluster.unfence(1)
+    topic_id = cluster.create("t", *[(1, 2)] * 9)
+    before = cluster.log.next_offset
+    replicas = tuple(ReplicaDirectory(kept, topic_id, index) for index in range(10))
+    epoch = cluster.image.brokers[1].epoch
+    reply = cluster.ask_in_time(AssignReplicas(1, epoch, replicas))
+    assert [None if one is None else one.code for one in reply] == [
+        *[None] * 9,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+    assert batches(cluster, before) == [4, 4, 1]
+    assert {cluster.partition("t", index).directory(1) for index in range(9)} == {kept}
 
 
 def test_few_are_no_parts(cluster: Cluster) -> None:

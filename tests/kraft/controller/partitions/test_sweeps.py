@@ -228,3 +228,22 @@ def test_who_comes_back_and_dies_at_once_is_given_nothing_more_to_lead() -> None
     cluster.fence(1)
     cluster.clock.advance(0)
     assert {one.leader for one in states(cluster)} == {-1}
+
+
+def test_one_that_is_heard_of_meanwhile_leads_again_what_was_taken_from_it() -> None:
+    """It is never fenced, so it will not be unfenced, which is when leaders are looked for; and
+    nobody else may lead what it alone has."""
+    cluster = Cluster(brokers=2, balances_leaders=False)
+    cluster.create("t", *[(1,)] * COUNT)
+    died = BrokerDied(1, cluster.image.brokers[1].epoch, cluster.clock.now())
+    outcomes: list[object] = []
+    cluster.controller.submit(died, outcomes.append)
+    for _ in range(2):
+        cluster.clock.next_timer()
+    assert [one.leader for one in states(cluster)].count(-1) == 4
+    cluster.clock._now += 1
+    assert not cluster.beat(1).is_fenced
+    cluster.clock.advance(0)
+    assert len(outcomes) == 1
+    assert not cluster.image.brokers[1].fenced
+    assert {one.leader for one in states(cluster)} == {1}

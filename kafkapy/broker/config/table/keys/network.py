@@ -20,7 +20,7 @@ class NetworkKeys(Section):
     listeners = strings(
         ("PLAINTEXT://:9092",),
         "Where the node listens: a list of <listener name>://<host>:<port>; an empty host"
-        " means every interface.",
+        " means every interface. They are opened when the node starts.",
         valid=ListOf(),
         dynamic=PER_BROKER,
         importance=HIGH,
