@@ -437,3 +437,23 @@ def test_a_leader_whose_assignment_cannot_be_written_tries_again(world: World) -
     world.log.refusal = None
     assert leader.sync({}).error is NONE
     assert waiting.error is NONE
+
+
+def test_a_protocol_that_a_member_says_twice_is_one_offer(world: World) -> None:
+    """Counted twice nobody would speak it, and the node fell when it chose one."""
+    twice = (OfferedProtocol("range", b"first"), OfferedProtocol("range", b"second"))
+    odd = ClassicClient(world, protocols=twice)
+    other = ClassicClient(world)
+    odd.start()
+    other.start()
+    world.clock.advance(6_000)
+    assert odd.joined().protocol_name == other.joined().protocol_name == "range"
+    assert odd.joined().members[0].metadata == b"first"
+
+
+def test_protocols_that_nobody_offers_any_more_are_forgotten(world: World) -> None:
+    for number in range(5):
+        offered = (OfferedProtocol(f"made-up-{number}", b""),)
+        (client,) = stable_group(world, 1, protocols=offered)
+        client.leave()
+    assert world.group().offers == {}

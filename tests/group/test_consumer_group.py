@@ -387,6 +387,30 @@ def test_static_members_keep_their_partitions_while_they_are_away(world: World) 
     assert first.beat(member_epoch=3).error is ErrorCode.FENCED_INSTANCE_ID
 
 
+def test_a_static_member_that_is_away_need_not_give_up_anything_in_time(world: World) -> None:
+    """It leaves for a while owing partitions: its session ends its time, and nothing earlier."""
+    first = ConsumerClient(world, instance_id="till-1", rebalance_timeout_ms=30_000)
+    second = ConsumerClient(world)
+    settle(world, [first])
+    first.is_slow = True
+    second.beat()
+    world.clock.advance(1_000)
+    first.beat()
+    world.clock.advance(20_000)
+    second.beat()
+    first.beat()
+    first.leave(-2)
+    world.clock.advance(20_000)
+    second.beat()
+    assert first.member_id in world.group().profiles
+    world.restart()
+    world.clock.advance(31_000)
+    second.beat()
+    assert first.member_id in world.group().profiles
+    world.clock.advance(15_000)
+    assert first.member_id not in world.group().profiles
+
+
 def test_a_static_member_that_does_not_come_back_is_gone(world: World) -> None:
     first = ConsumerClient(world, instance_id="a")
     second = ConsumerClient(world, instance_id="b")

@@ -5,7 +5,7 @@ import pytest
 from kafkapy.core.errors import ErrorCode
 from kafkapy.group.classic.events import LeaveGroup, LeavingMember, OfferedProtocol
 from kafkapy.group.classic.group import ClassicGroup, ClassicState
-from kafkapy.group.consumer.group import ConsumerGroup
+from kafkapy.group.consumer.group import ConsumerGroup, ConsumerGroupState
 from kafkapy.group.embedded import (
     Assignment,
     EmbeddedPartitions,
@@ -305,6 +305,53 @@ def test_the_downgrade_can_be_disabled(world: World, policy: MigrationPolicy) ->
     world.configure(consumer_migration_policy=policy)
     first.leave()
     assert isinstance(world.group(), ConsumerGroup)
+
+
+def test_without_a_downgrade_classic_members_share_what_the_last_other_one_left(
+    world: World,
+) -> None:
+    """Apache Kafka 4.3.1 tells them nothing, and those partitions are read by nobody."""
+    first = ConsumerClient(world)
+    first.beat()
+    old = Classic(world)
+    old.owned()
+    old.rejoin()
+    settle(world, [first], rounds=2)
+    assert old.rejoin() == {2, 3}
+    world.configure(consumer_migration_policy=MigrationPolicy.UPGRADE)
+    first.leave()
+    assert old.heartbeat() is REJOIN
+    assert old.rejoin() == {0, 1, 2, 3}
+    assert old.heartbeat() is NONE
+    assert world.group().state() is ConsumerGroupState.STABLE
+
+
+def test_without_a_downgrade_classic_members_hear_of_new_partitions(world: World) -> None:
+    first = ConsumerClient(world)
+    first.beat()
+    old = Classic(world)
+    old.owned()
+    old.rejoin()
+    world.configure(consumer_migration_policy=MigrationPolicy.UPGRADE)
+    first.leave()
+    assert old.heartbeat() is REJOIN
+    assert len(old.rejoin()) == 4
+    world.grow("orders", 6)
+    assert old.heartbeat() is REJOIN
+    assert len(old.rejoin()) == 6
+
+
+def test_a_protocol_said_twice_does_not_stand_in_the_downgrades_way(world: World) -> None:
+    first = ConsumerClient(world)
+    first.beat()
+    old = Classic(world)
+    old.owned()
+    old.protocols = old.protocols * 2
+    old.rejoin()
+    world.clock.advance(5_000)
+    assert old.heartbeat() in (NONE, REJOIN)
+    first.leave()
+    assert isinstance(world.group(), ClassicGroup)
 
 
 def test_the_last_member_of_all_leaves_an_empty_consumer_group(world: World) -> None:

@@ -7,6 +7,7 @@ not divide. Where racks help, a member's share is filled from partitions in its 
 """
 
 from collections import defaultdict
+from itertools import islice
 from uuid import UUID
 
 from kafkapy.group.assignors.subscriptions import (
@@ -76,16 +77,22 @@ def _near_first(
     topics: list[UUID],
     count: int,
 ) -> list[list[int]]:
-    free = list(range(count))
+    # By rack, so that a member does not look at what is far from it.
+    near_to: dict[str, list[int]] = defaultdict(list)
+    for number in range(count):
+        of_topics = (subscriptions.topics[topic_id].racks_of(number) for topic_id in topics)
+        for rack in frozenset.intersection(*of_topics):
+            near_to[rack].append(number)
+    left_of = {rack: iter(numbers) for rack, numbers in near_to.items()}
+    is_taken = [False] * count
     taken: list[list[int]] = []
     for member, share in zip(members, shares, strict=True):
-        near = [
-            number
-            for number in free
-            if all(subscriptions.is_near(member, (topic_id, number)) for topic_id in topics)
-        ][:share]
+        left = left_of.get(member.rack_id or "", iter(()))
+        near = list(islice((number for number in left if not is_taken[number]), share))
+        for number in near:
+            is_taken[number] = True
         taken.append(near)
-        free = [number for number in free if number not in near]
+    free = [number for number in range(count) if not is_taken[number]]
     for mine, share in zip(taken, shares, strict=True):
         missing = share - len(mine)
         mine += free[:missing]

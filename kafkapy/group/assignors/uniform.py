@@ -11,7 +11,6 @@ than one partition.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from uuid import UUID
 
@@ -31,7 +30,7 @@ def assign_uniformly(subscriptions: Subscriptions) -> dict[str, Partitions]:
     if subscriptions.are_racks_useful:
         work.hand_out(only_near=True)
     work.hand_out(only_near=False)
-    if not subscriptions.are_all_equal:
+    if work.is_unequal:
         work.balance()
     return work.result()
 
@@ -40,6 +39,7 @@ class _Uniform:
     def __init__(self, subscriptions: Subscriptions) -> None:
         self._subscriptions = subscriptions
         self._members = subscriptions.members
+        self.is_unequal = not subscriptions.are_all_equal
         self._owned: dict[str, set[TopicPartitionId]] = {m.member_id: set() for m in self._members}
         self._subscribers: dict[UUID, list[MemberSubscription]] = defaultdict(list)
         for member in self._members:
@@ -65,7 +65,7 @@ class _Uniform:
                 (one for one in had[member.member_id] if one in self._free),
                 key=lambda one: (not self._subscriptions.is_near(member, one), one),
             )
-            kept = wanted if self._is_unequal else wanted[:share]
+            kept = wanted if self.is_unequal else wanted[:share]
             self._owned[member.member_id].update(kept)
             self._free.difference_update(kept)
             self._larger += len(kept) > self._least
@@ -109,10 +109,6 @@ class _Uniform:
             result[member_id] = by_topic
         return result
 
-    @property
-    def _is_unequal(self) -> bool:
-        return not self._subscriptions.are_all_equal
-
     def _is_fair(self, size: int) -> bool:
         return size <= self._least or (size == self._least + 1 and self._larger < self._over)
 
@@ -129,17 +125,27 @@ class _Uniform:
         self, only_near: bool
     ) -> list[tuple[list[MemberSubscription], list[TopicPartitionId]]]:
         """Free partitions in groups that the same members may get; the pickiest first."""
-        groups: dict[tuple[str, ...], list[TopicPartitionId]] = defaultdict(list)
+        groups: dict[tuple[str, ...], list[TopicPartitionId]] = {}
         members: dict[tuple[str, ...], list[MemberSubscription]] = {}
+        # Candidates are the same for all partitions of a topic (near: with replicas in the
+        # same racks). They are looked for once each, not for thousands of partitions.
+        group_of: dict[tuple[UUID, frozenset[str]], list[TopicPartitionId] | None] = {}
+        topics = self._subscriptions.topics
         for partition in sorted(self._free):
-            candidates: Iterable[MemberSubscription] = self._subscribers[partition[0]]
-            if only_near:
-                candidates = [m for m in candidates if self._subscriptions.is_near(m, partition)]
-            listed = list(candidates)
-            if listed:
+            topic_id, number = partition
+            racks = topics[topic_id].racks_of(number) if only_near else frozenset[str]()
+            if (topic_id, racks) not in group_of:
+                listed = [
+                    member
+                    for member in self._subscribers[topic_id]
+                    if not only_near or member.rack_id in racks
+                ]
                 names = tuple(member.member_id for member in listed)
-                groups[names].append(partition)
                 members[names] = listed
+                group_of[topic_id, racks] = groups.setdefault(names, []) if listed else None
+            group = group_of[topic_id, racks]
+            if group is not None:
+                group.append(partition)
         ordered = sorted(groups, key=lambda names: (len(names), names))
         return [(members[names], groups[names]) for names in ordered]
 

@@ -186,8 +186,13 @@ class ClassicGroup:
         return renamed
 
     def _count(self, member: ClassicMember, by: int) -> None:
-        for offered in member.protocols:
-            self.offers[offered.name] = self.offers.get(offered.name, 0) + by
+        # Each name once: a client may say it twice, and is one member all the same.
+        for name in {offered.name for offered in member.protocols}:
+            count = self.offers.get(name, 0) + by
+            if count:
+                self.offers[name] = count
+            else:
+                del self.offers[name]  # or names that members made up would pile up
         if member.awaits_join:
             self.awaiting_join += by
 

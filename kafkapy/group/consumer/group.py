@@ -274,8 +274,9 @@ class ConsumerGroup:
             _add(self.regex_users, profile.subscribed_regex, by)
         if profile.classic is not None:
             self.classic_count += by
-            for protocol in profile.classic.supported_protocols:
-                _add(self.classic_offers, protocol.name, by)
+            # As in a classic group: a name said twice is one offer.
+            for name in {protocol.name for protocol in profile.classic.supported_protocols}:
+                _add(self.classic_offers, name, by)
 
     def _hold(self, member_id: str, holding: Holding | None) -> None:
         standing = self.holdings.pop(member_id, None)

@@ -7,6 +7,7 @@ its session ends; only what it was to give up is free at once.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from kafkapy.group import timers
 from kafkapy.group.consumer import regexes
 from kafkapy.group.consumer.checks import known_member, known_static_member
 from kafkapy.group.consumer.draft import ConsumerDraft
@@ -33,6 +34,8 @@ def leave(event: ConsumerHeartbeat, draft: ConsumerDraft) -> str | None:
         pending_revocation=OWNS_NOTHING,
     )
     draft.write(holding_record(draft.group_id, profile.member_id, holding))
+    # There is nothing to give up any more; only the session can end its time.
+    draft.plan.timers[timers.rebalance(draft.group_id, profile.member_id)] = None
     return None
 
 

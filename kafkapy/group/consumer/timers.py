@@ -2,7 +2,7 @@
 
 from kafkapy.core.time import later
 from kafkapy.group import timers
-from kafkapy.group.consumer.member import Holding, MemberState, Profile
+from kafkapy.group.consumer.member import LEAVING_FOR_A_WHILE, Holding, MemberState, Profile
 from kafkapy.group.plan import Context, Plan
 
 
@@ -19,11 +19,13 @@ def expect_revocation(
     group_id: str, profile: Profile, holding: Holding, plan: Plan, ctx: Context
 ) -> None:
     """A member must give up its partitions within its rebalance timeout. Classic members
-    have to rejoin instead, which has a timer of its own."""
+    have to rejoin instead, which has a timer of its own; who left for a while has nothing
+    to give up."""
     if profile.is_classic:
         return
     key = timers.rebalance(group_id, profile.member_id)
-    if holding.state is MemberState.UNREVOKED_PARTITIONS:
+    is_away = holding.epoch == LEAVING_FOR_A_WHILE
+    if holding.state is MemberState.UNREVOKED_PARTITIONS and not is_away:
         plan.timers[key] = later(ctx.now, profile.rebalance_timeout_ms)
     else:
         plan.timers[key] = None

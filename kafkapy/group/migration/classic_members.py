@@ -120,11 +120,17 @@ def sync(event: SyncGroup, draft: ConsumerDraft, ctx: Context) -> None:
 
 
 def heartbeat(event: Heartbeat, draft: ConsumerDraft, ctx: Context) -> None:
-    group = draft.group
-    profile, holding = _classic_member(event.member_id, event.instance_id, group)
+    profile, holding = _classic_member(event.member_id, event.instance_id, draft.group)
     if event.generation != holding.epoch:
         raise Refused(ErrorCode.ILLEGAL_GENERATION)
-    expect_member(group.group_id, profile, draft.plan, ctx)
+    expect_member(draft.group_id, profile, draft.plan, ctx)
+    if draft.group.classic_count == len(draft.group.profiles):
+        # No other heartbeats come to this group, which must not be downgraded: without this,
+        # what the last consumer-protocol member left would be read by nobody, as it is by
+        # Apache Kafka 4.3.1.
+        update_epoch(draft, ctx, has_changed=False)
+        update_targets(draft, ctx)
+    group = draft.group
     error = ErrorCode.NONE
     if (
         holding.epoch < group.assignment_epoch
