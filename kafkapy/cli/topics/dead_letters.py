@@ -146,7 +146,7 @@ def _letters(client: Client, options: argparse.Namespace) -> Iterator[Letter]:
 def _open(client: Client, topic: str) -> Iterator[Letter]:
     indexes = client.partitions(topic)
     starts = client.offsets(topic, dict.fromkeys(indexes, -2))
-    ends = client.offsets(topic, dict.fromkeys(indexes, -1))
+    ends = client.offsets(topic, dict.fromkeys(indexes, -1), committed=True)
     over = {index: Over() for index in indexes}
     for index, record in consumed(client, _to(topic), dict(starts), ends):
         over[index].hear(record)
@@ -187,7 +187,7 @@ def _forget(client: Client, options: argparse.Namespace) -> None:
     """Up to the first that is not over."""
     topic = options.topic
     indexes = client.partitions(topic)
-    upto = client.offsets(topic, dict.fromkeys(indexes, -1))
+    upto = client.offsets(topic, dict.fromkeys(indexes, -1), committed=True)
     for letter in _open(client, topic):
         upto[letter.partition] = min(upto[letter.partition], letter.record.offset)
     for leader, led in client.leaders(topic, indexes):

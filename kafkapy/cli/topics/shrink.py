@@ -244,12 +244,18 @@ class _Shrinking:
         """Partitions with records that the group has not committed; those of aborted transactions
         and their markers are none."""
         starts, ends = self._at(_START), self._at(_END)
+        asked = dict.fromkeys(self._partitions, _END)
+        stable = self._client.offsets(self._old, asked, committed=True)
         positions = {
             index: max(places.get((self._old, index), 0), starts[index])
             for index in self._partitions
         }
+        # What may still be committed is unread too; nobody waits here for its transaction.
+        undecided = {at for at, end in ends.items() if max(stable[at], positions[at]) < end}
         how = argparse.Namespace(topic=self._old, committed=True)
-        return sorted({index for index, _ in consumed(self._client, how, positions, ends)})
+        return sorted(
+            undecided | {index for index, _ in consumed(self._client, how, positions, stable)}
+        )
 
     def _is_placed(self, places: dict[tuple[str, int], int]) -> bool:
         return any(topic == self._new for topic, _ in places)
