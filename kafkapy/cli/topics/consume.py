@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, number, utf8
+from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, number
 from kafkapy.cli.client import Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
@@ -34,7 +34,7 @@ _MAX_BYTES: Final = 16 * 1024 * 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic", type=utf8)
+    parser.add_argument("topic")
     add_bootstrap_server(parser)
     parser.add_argument("--partition", type=INT32, action="append", help="default: all")
     parser.add_argument(

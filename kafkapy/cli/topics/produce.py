@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, utf8
+from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server
 from kafkapy.cli.client import Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
@@ -53,7 +53,7 @@ class Line(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic", type=utf8)
+    parser.add_argument("topic")
     add_bootstrap_server(parser)
     parser.add_argument("--format", choices=("value", "key:value", "json"), default="value")
     parser.add_argument("--separator", default=":", help="between key and value (default ':')")
