@@ -6,7 +6,6 @@ Without --bootstrap a kafkapy is started for the run, in this process, and throw
 """
 
 import argparse
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +14,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from kafkapy.testing import Broker
+from spark_examples.out import add_out, emptied
 from spark_examples.session import spark_session
-
-_OUT = Path(__file__).resolve().parent / "out"
 
 
 @dataclass(frozen=True)
@@ -36,13 +34,14 @@ def example(name: str, description: str | None) -> Iterator[Example]:
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--bootstrap", metavar="HOST:PORT", help="a Kafka that runs already")
-    parser.add_argument("--out", type=Path, default=_OUT / name, help="default: %(default)s")
+    add_out(parser, name)
     arguments = parser.parse_args()
-    out: Path = arguments.out
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
+    try:
+        out = emptied(arguments.out, name)
+    except FileExistsError as taken:
+        parser.error(str(taken))
     with kafka_at(arguments.bootstrap) as bootstrap, spark_session(name) as spark:
-        yield Example(spark, bootstrap, out.resolve())
+        yield Example(spark, bootstrap, out)
 
 
 @contextmanager

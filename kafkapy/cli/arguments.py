@@ -33,7 +33,7 @@ def number(least: int, most: int) -> Callable[[str], int]:
 
 
 def utf8(text: str) -> str:
-    """Of a topic, group or transactional id. What the shell gave must be text: Kafka's
+    """Every argument that has no type of its own. What the shell gave must be text: Kafka's
     strings are UTF-8, and bytes that are not reach us as lone surrogates."""
     try:
         text.encode()
@@ -42,6 +42,23 @@ def utf8(text: str) -> str:
     return text
 
 
+def file_name(text: str) -> str:
+    """Of a file or directory, whose name may be any bytes."""
+    return text
+
+
+def seconds(text: str) -> float:
+    """How long to wait: something, and not for ever."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
+    if not 0 < value <= _LONGEST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text}: expected more than 0, at most a day")
+    return value
+
+
+_LONGEST_SECONDS: Final = 24 * 60 * 60.0
 _UNITS: Final = ("", "k", "m", "g")
 _SIZE: Final = re.compile(r"(\d{1,12})\s*([kmg]?)(i?)b?", re.IGNORECASE | re.ASCII)
 
@@ -58,7 +75,17 @@ def size_argument(text: str) -> int:
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, in the name of the command that it is wrong about.
     argparse itself prints the usage first, and leaves an unknown option to the outermost
-    parser, which knows nothing of the command."""
+    parser, which knows nothing of the command. An argument without a type is `utf8`."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.register("type", None, utf8)
+
+    def add_subparsers(self, **named: Any) -> Any:
+        made = super().add_subparsers(**named)
+        # All that a subcommand is given passes; its own parser looks at each of them.
+        made.type = file_name
+        return made
 
     def error(self, message: str) -> NoReturn:
         line = " ".join(message.split())
@@ -92,6 +119,7 @@ def add_command_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--command-config",
         default=os.environ.get(LOGIN_VARIABLE) or None,
+        type=file_name,
         metavar="FILE",
         help="client.properties, as for Kafka's tools: security.protocol, sasl.*, ssl.* "
         f"(default: ${LOGIN_VARIABLE})",

@@ -206,21 +206,23 @@ class Client:
             self._others[address] = Client(address)
         return self._others[address]
 
-    def offsets(self, topic: str, timestamps: dict[int, int]) -> dict[int, int]:
+    def offsets(
+        self, topic: str, timestamps: dict[int, int], *, committed: bool = False
+    ) -> dict[int, int]:
         """Partition -> offset, for a timestamp (or -1 end, -2 start) of each; Failed if one
-        of them has none to tell."""
-        found, refused = self.known_offsets(topic, timestamps)
+        of them has none to tell. `committed`: the end is before the first open transaction."""
+        found, refused = self.known_offsets(topic, timestamps, committed=committed)
         check_all((code, f"{topic}-{index}", None) for index, code in refused.items())
         return found
 
     def known_offsets(
-        self, topic: str, timestamps: dict[int, int]
+        self, topic: str, timestamps: dict[int, int], *, committed: bool = False
     ) -> tuple[dict[int, int], dict[int, int]]:
         """As `offsets`, and the error codes of the partitions that have none to tell: those
         whose log directory is offline, for one."""
         found: dict[int, int] = {}
         for _ in range(_ATTEMPTS):
-            refused = self._ask_offsets(topic, timestamps, found)
+            refused = self._ask_offsets(topic, timestamps, found, int(committed))
             if not _SOON.intersection(refused.values()):
                 break
             self.forget_leaders(topic)
@@ -228,7 +230,7 @@ class Client:
         return found, refused
 
     def _ask_offsets(
-        self, topic: str, timestamps: dict[int, int], found: dict[int, int]
+        self, topic: str, timestamps: dict[int, int], found: dict[int, int], isolation: int
     ) -> dict[int, int]:
         """Of those that are not found yet; the error codes of those that still are not."""
         refused = {}
@@ -238,7 +240,7 @@ class Client:
                 ApiKey.LIST_OFFSETS,
                 {
                     "replica_id": -1,
-                    "isolation_level": 0,
+                    "isolation_level": isolation,
                     "timeout": int(_TIMEOUT_SECONDS * 1000),
                     "topics": [{"name": topic, "partitions": rows}],
                 },

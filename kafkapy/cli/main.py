@@ -4,6 +4,7 @@
 
 import argparse
 import importlib
+import io
 import os
 import signal
 import sys
@@ -66,6 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if sys.stdout is None:  # closed by who started us
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as we run
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A record, a name or a path may have what the terminal's encoding does not.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         if hasattr(options, "command_config"):
             importlib.import_module("kafkapy.cli.login").choose(options.command_config)

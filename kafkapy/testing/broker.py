@@ -33,6 +33,7 @@ from kafkapy.testing.node.running import Running
 Text = str | bytes | None
 # How often `wait_for` looks; a look at an unchanged topic costs some 50 us.
 LOOK_SECONDS = 0.003
+_PATIENCE_SECONDS = 10.0
 
 
 class Broker(Running):
@@ -76,10 +77,9 @@ class Broker(Running):
     ) -> TopicPartition:
         """Write one record; a topic that is missing is created. Without `partition` a key
         goes where librdkafka would send it (CRC-32), and a record without key to 0."""
-        if topic not in self.topics():
-            self.create_topic(topic)
+        count = self._call(lambda broker: _count(broker, topic)) or self._made(topic)
         if partition is None:
-            partition = 0 if key is None else _crc(key) % self.topics()[topic]
+            partition = 0 if key is None else _crc(key) % count
         pairs = headers.items() if isinstance(headers, Mapping) else headers
         record = NewRecord(
             _bytes(key),
@@ -97,6 +97,21 @@ class Broker(Running):
         row = self._ask(ApiKey.PRODUCE, 12, body).responses[0].partition_responses[0]
         check(row.error_code, f"{topic}-{partition}", row.error_message)
         return TopicPartition(topic, partition)
+
+    def _made(self, topic: str) -> int:
+        """Create it, unless somebody else just does; the number of its partitions, once this
+        broker knows them."""
+        try:
+            self.create_topic(topic)
+        except Refused as refused:
+            if refused.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not (count := self._call(lambda broker: _count(broker, topic))):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the broker does not know topic {topic} yet")
+            time.sleep(LOOK_SECONDS)
+        return count
 
     def records(self, topic: str) -> list[Record]:
         """All that stands in the topic, by partition and offset: committed, aborted, open."""
@@ -200,6 +215,12 @@ class Looking:
                 f"after {self._timeout} s" + ("" if ends else "; there is no such topic")
             )
         return None
+
+
+def _count(broker: BrokerRole, topic: str) -> int:
+    """Partitions of the topic; 0 if there is none."""
+    found = broker.image.topics_by_name.get(topic)
+    return 0 if found is None else len(found.partitions)
 
 
 def _read_topic(broker: BrokerRole, topic: str) -> list[tuple[int, int, bytes]]:

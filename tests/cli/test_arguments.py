@@ -1,8 +1,13 @@
 """What argparse refuses for the tools, before a broker is asked."""
 
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from kafkapy.cli.main import command_parser, main
+from kafkapy.cli.main import COMMANDS, command_parser, main
+from kafkapy.testing import Broker
 
 
 @pytest.mark.parametrize(
@@ -21,6 +26,10 @@ from kafkapy.cli.main import command_parser, main
         ("transactions", "describe", "\udcff"),
         ("transactions", "find-hanging", "--max-timeout-ms", "-1"),
         ("transactions", "abort", "--start-offset", "99999999999999999999"),
+        ("health", "--timeout", "nan"),
+        ("health", "--timeout", "-1"),
+        ("topics", "shrink", "x", "--into", "y", "--timeout", "nan"),
+        ("topics", "shrink", "x", "--into", "y", "--timeout", "1e30"),
     ],
 )
 def test_what_kafka_has_no_room_for_is_a_usage_error(
@@ -30,6 +39,43 @@ def test_what_kafka_has_no_room_for_is_a_usage_error(
         main(arguments)
     assert ended.value.code == 2
     assert ": error: argument" in capfd.readouterr().err
+
+
+def _leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for one in dict.fromkeys(action.choices.values()):
+                yield from _leaves(one)
+            return
+    yield parser
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_no_text_is_refused_everywhere_but_in_names_of_files(command: str) -> None:
+    (actions,) = (
+        one for one in command_parser([command])._actions
+        if isinstance(one, argparse._SubParsersAction)
+    )  # fmt: skip
+    for leaf in _leaves(actions.choices[command]):
+        for argument in leaf._actions:
+            if argument.nargs == 0 or argument.choices is not None:
+                continue
+            if argument.metavar in ("FILE", "DIR"):
+                assert leaf._get_value(argument, "\udcff") == "\udcff"
+            else:
+                with pytest.raises(argparse.ArgumentError):
+                    leaf._get_value(argument, "\udcff")
+
+
+def test_output_may_have_characters_that_the_terminal_has_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Broker() as kafka, (tmp_path / "out").open("w", encoding="ascii") as narrow:
+        kafka.produce("orders", "caf\u00e9")
+        monkeypatch.setattr("sys.stdout", narrow)
+        given = ["consume", "orders", "--format", "full"]
+        assert main([*given, "--bootstrap-server", kafka.bootstrap]) == 0
+    assert (tmp_path / "out").read_text().endswith("caf\\xe9\n")
 
 
 @pytest.mark.parametrize(

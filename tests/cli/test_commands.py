@@ -182,7 +182,7 @@ def test_a_partition_that_is_offline_does_not_hide_the_others(
     known_offsets = Client.known_offsets
 
     def offline(
-        client: Client, topic: str, timestamps: dict[int, int]
+        client: Client, topic: str, timestamps: dict[int, int], *, committed: bool = False
     ) -> tuple[dict[int, int], dict[int, int]]:
         found, refused = known_offsets(client, topic, timestamps)
         del found[1]

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,24 @@ def test_brokers_are_isolated() -> None:
         one.produce("t", "x")
         assert other.topics() == {}
         assert one.bootstrap != other.bootstrap
+
+
+def test_threads_that_write_to_a_new_topic_create_it_once(kafka: Broker) -> None:
+    """Each finds it missing; whoever comes second goes on."""
+    create = kafka.create_topic
+    all_missed_it = threading.Barrier(4)
+
+    def late(topic: str) -> None:
+        all_missed_it.wait(10)
+        create(topic)
+
+    kafka.create_topic = late  # type: ignore[assignment,method-assign]  # as `produce` calls it
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: kafka.produce("new", str(number), key="k"), range(4)))
+    assert len(kafka.records("new")) == 4
+
+
+def test_an_internal_topic_takes_more_than_one_record(kafka: Broker) -> None:
+    for value in ("1", "2"):
+        kafka.produce("__own", value)
+    assert len(kafka.records("__own")) == 2

@@ -12,7 +12,7 @@ import argparse
 import os
 from collections.abc import Iterator
 
-from kafkapy.cli.arguments import add_bootstrap_server
+from kafkapy.cli.arguments import add_bootstrap_server, file_name
 from kafkapy.cli.checks.findings import Finding, Level
 from kafkapy.cli.checks.machine import Machine
 from kafkapy.cli.main import Failed
@@ -21,7 +21,9 @@ from kafkapy.cli.output import show
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bootstrap_server(parser)
-    parser.add_argument("--config", metavar="FILE", help="of a node that is not started yet")
+    parser.add_argument(
+        "--config", type=file_name, metavar="FILE", help="of a node that is not started yet"
+    )
     parser.add_argument(
         "--environment", action="store_true", help="of a node whose settings are in the environment"
     )

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from kafkapy.cli.arguments import INT32, asking, number, size_argument, utf8
+from kafkapy.cli.arguments import INT32, asking, file_name, number, size_argument
 from kafkapy.cli.client import Client
 from kafkapy.cli.cluster.layout import Layout, read_layout, read_moving
 from kafkapy.cli.cluster.moving import (
@@ -40,10 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     common, choice = asking(), _choice()
     plan = actions.add_parser("plan", help="what would be moved", parents=[common, choice])
-    plan.add_argument("--to", metavar="FILE", help="write the plan there, for run and verify")
+    plan.add_argument(
+        "--to", type=file_name, metavar="FILE", help="write the plan there, for run and verify"
+    )
     plan.set_defaults(run=_plan)
     run = actions.add_parser("run", help="move, and tell how far it is", parents=[common, choice])
-    run.add_argument("file", nargs="?", metavar="FILE", help="a plan; without, one is made now")
+    run.add_argument(
+        "file", nargs="?", type=file_name, metavar="FILE", help="a plan; without, one is made now"
+    )
     run.add_argument("--dry-run", action="store_true", help="show it, and move nothing")
     run.add_argument(
         "--throttle", metavar="BYTES", type=size_argument,
@@ -54,10 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listed = actions.add_parser("show", help="what moves right now", parents=[common])
     listed.set_defaults(run=_show)
     verify = actions.add_parser("verify", help="is it done? lifts throttles", parents=[common])
-    verify.add_argument("file", nargs="?", metavar="FILE", help="without: does anything move?")
+    verify.add_argument(
+        "file", nargs="?", type=file_name, metavar="FILE", help="without: does anything move?"
+    )
     verify.set_defaults(run=_verify)
     stop = actions.add_parser("cancel", help="stop what moves, lift throttles", parents=[common])
-    stop.add_argument("file", nargs="?", metavar="FILE", help="only what it names")
+    stop.add_argument("file", nargs="?", type=file_name, metavar="FILE", help="only what it names")
     stop.set_defaults(run=_cancel)
 
 
@@ -65,7 +71,7 @@ def _choice() -> argparse.ArgumentParser:
     """What a plan is to be about: a parent."""
     choice = argparse.ArgumentParser(add_help=False)
     choice.add_argument(
-        "--topic", action="append", type=utf8, metavar="NAME",
+        "--topic", action="append", metavar="NAME",
         help="only this one; may be repeated (default: all topics)",
     )  # fmt: skip
     choice.add_argument(

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, Final
 
-from kafkapy.cli.arguments import asking, utf8
+from kafkapy.cli.arguments import asking
 from kafkapy.cli.client import check, check_all
 from kafkapy.cli.finding import GROUP, chosen_partitions, coordinator, each_broker
 from kafkapy.cli.groups.asking import (
@@ -39,13 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     describe = actions.add_parser(
         "describe", help="lag of each partition and who owns it", parents=[common]
     )
-    describe.add_argument("group", type=utf8)
+    describe.add_argument("group")
     describe.add_argument("--members", action="store_true", help="a line for each member")
     describe.set_defaults(run=_describe)
     reset = actions.add_parser(
         "reset-offsets", help="where an inactive group goes on", parents=[common]
     )
-    reset.add_argument("group", type=utf8)
+    reset.add_argument("group")
     reset.add_argument(
         "--topic",
         action="append",
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reset.add_argument("--dry-run", action="store_true", help="only show what would change")
     reset.set_defaults(run=_reset)
     delete = actions.add_parser("delete", help="groups and their offsets", parents=[common])
-    delete.add_argument("group", nargs="+", type=utf8)
+    delete.add_argument("group", nargs="+")
     delete.set_defaults(run=_delete)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from kafkapy.cli.arguments import number
+from kafkapy.cli.arguments import file_name, number
 from kafkapy.cli.local.cluster_state import ClusterState, cluster_state
 from kafkapy.cli.local.local_cluster import MADE, LocalCluster
 from kafkapy.cli.main import Failed
@@ -32,7 +32,7 @@ _CATCH_UP_SECONDS: Final = 120.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
-        "--dir", metavar="DIR", default=DEFAULT_DIRECTORY,
+        "--dir", type=file_name, metavar="DIR", default=DEFAULT_DIRECTORY,
         help=f"where it is (default {DEFAULT_DIRECTORY})",
     )  # fmt: skip
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")

@@ -127,29 +127,42 @@ class LocalCluster:
         return pid if os.fsencode(self._properties(node_id)) in command else None
 
     def start(self, node_ids: Iterable[int], timeout_seconds: float = START_SECONDS) -> None:
-        """Return once all of them serve; Failed with what one said if it ends instead."""
-        told = {self.spawn(node_id): node_id for node_id in node_ids}
+        """Return once all of them serve. If one does not, or whoever waits gives up, none of them
+        is left running; Failed with what it said."""
+        spawned: list[int] = []
+        told: dict[int, int] = {}
+        try:
+            for node_id in node_ids:
+                told[self.spawn(node_id)] = node_id
+                spawned.append(node_id)
+            self._wait_until_told(told, timeout_seconds)
+        except BaseException:
+            # Who hears nobody when it says that it serves would end of its own, a moment later.
+            self.stop(spawned)
+            raise
+        finally:
+            for fd in told:
+                os.close(fd)
+
+    def _wait_until_told(self, told: dict[int, int], timeout_seconds: float) -> None:
+        """Those that serve are taken out of `told`."""
         with selectors.DefaultSelector() as selector:
             for fd in told:
                 selector.register(fd, selectors.EVENT_READ)
             give_up_at = time.monotonic() + timeout_seconds
-            try:
-                while told:
-                    ready = selector.select(max(0.0, give_up_at - time.monotonic()))
-                    if not ready:
-                        late = next(iter(told.values()))
-                        raise Failed(f"not there in {timeout_seconds:g} s: {self.said(late)}")
-                    for key, _ in ready:
-                        piece = os.read(key.fd, 4096)
-                        if not piece:
-                            raise Failed(self.said(told[key.fd]))
-                        if piece.endswith(b"\n"):
-                            selector.unregister(key.fd)
-                            os.close(key.fd)
-                            del told[key.fd]
-            finally:
-                for fd in told:
-                    os.close(fd)
+            while told:
+                ready = selector.select(max(0.0, give_up_at - time.monotonic()))
+                if not ready:
+                    late = next(iter(told.values()))
+                    raise Failed(f"not there in {timeout_seconds:g} s: {self.said(late)}")
+                for key, _ in ready:
+                    piece = os.read(key.fd, 4096)
+                    if not piece:
+                        raise Failed(self.said(told[key.fd]))
+                    if piece.endswith(b"\n"):
+                        selector.unregister(key.fd)
+                        os.close(key.fd)
+                        del told[key.fd]
 
     def spawn(self, node_id: int) -> int:
         """Start its process; what it prints once it serves comes out of the descriptor that is
@@ -184,28 +197,32 @@ class LocalCluster:
 
     def kill(self, node_id: int) -> None:
         """kill -9; return once it is gone."""
+        if self.pid(node_id) is None:
+            raise Failed(f"node {node_id} does not run")
         self._end([node_id], signal.SIGKILL)
 
     def stop(self, node_ids: Iterable[int], timeout_seconds: float = STOP_SECONDS) -> None:
         """Cleanly, all at once; return once they are gone."""
-        self._end([one for one in node_ids if self.pid(one)], signal.SIGTERM, timeout_seconds)
+        self._end(node_ids, signal.SIGTERM, timeout_seconds)
 
     def said(self, node_id: int, lines: int = 5) -> str:
         """The end of its log."""
         text = self.log(node_id).read_text(encoding="utf-8", errors="replace")
-        return f"node {node_id} said:\n" + "\n".join(text.splitlines()[-lines:])
+        end = "\n".join(text.splitlines()[-lines:])
+        return f"node {node_id} said (its settings: {self._properties(node_id)}):\n{end}"
 
     def _end(
-        self, node_ids: Sequence[int], how: signal.Signals, timeout_seconds: float = STOP_SECONDS
+        self, node_ids: Iterable[int], how: signal.Signals, timeout_seconds: float = STOP_SECONDS
     ) -> None:
         pids = {}
         for node_id in node_ids:
             pid = self.pid(node_id)
             if pid is None:
-                raise Failed(f"node {node_id} does not run")
-            pids[node_id] = os.pidfd_open(pid)
-            os.kill(pid, how)
-            os.kill(pid, signal.SIGCONT)  # a paused one would not hear the first
+                continue
+            with suppress(ProcessLookupError):  # it ended just now
+                pids[node_id] = os.pidfd_open(pid)
+                os.kill(pid, how)
+                os.kill(pid, signal.SIGCONT)  # a paused one would not hear the first
         give_up_at = time.monotonic() + timeout_seconds
         try:
             for node_id, pidfd in pids.items():

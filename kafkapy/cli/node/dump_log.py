@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
+from kafkapy.cli.arguments import file_name
 from kafkapy.cli.main import Failed
 from kafkapy.core.errors import Corrupt
 from kafkapy.protocol.batch import BatchHeader, Codec, Record, batches, crc_is_valid, records
@@ -27,7 +28,7 @@ _TIME_INDEX: Final = struct.Struct(">qi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("files", nargs="+", type=file_name, metavar="FILE")
     parser.add_argument("--records", action="store_true", help="the records too, not only batches")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.set_defaults(run=run)

@@ -9,6 +9,7 @@ in its quorum is configured (`controller.quorum.voters`), or said here, or said 
 import argparse
 from typing import TYPE_CHECKING
 
+from kafkapy.cli.arguments import file_name
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="Kafka's server.properties")
-    parser.add_argument("--data", metavar="DIR", help="instead of log.dirs")
+    parser.add_argument(
+        "--config", type=file_name, metavar="FILE", help="Kafka's server.properties"
+    )
+    parser.add_argument("--data", type=file_name, metavar="DIR", help="instead of log.dirs")
     parser.add_argument("--cluster-id", metavar="ID", help="default: a new one")
     parser.add_argument("--ignore-formatted", action="store_true", help="leave formatted ones be")
     parser.add_argument(

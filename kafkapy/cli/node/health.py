@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.listeners import Endpoint, SecurityProtocol
+from kafkapy.cli.arguments import file_name, seconds
 from kafkapy.cli.client import Client
 from kafkapy.cli.main import Failed
 from kafkapy.core.addresses import shown
@@ -24,14 +25,16 @@ _ANY: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="the node's server.properties")
+    parser.add_argument(
+        "--config", type=file_name, metavar="FILE", help="the node's server.properties"
+    )
     parser.add_argument(
         "--environment", action="store_true", help="the node's settings are in the environment"
     )
     parser.add_argument("--listen", metavar="HOST:PORT", help="as `serve` was told")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[])
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=_TIMEOUT_SECONDS,
+        "--timeout", metavar="SECONDS", type=seconds, default=_TIMEOUT_SECONDS,
         help=f"for each step (default {_TIMEOUT_SECONDS:g})",
     )  # fmt: skip
     parser.set_defaults(run=run, data=None)

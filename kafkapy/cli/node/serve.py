@@ -17,6 +17,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.properties import parse_properties
 from kafkapy.broker.config.replicated import of_own_topics
 from kafkapy.broker.config.table.values import ConfigError
+from kafkapy.cli.arguments import file_name
 from kafkapy.cli.main import Failed
 from kafkapy.cli.node.environment import LOG_FORMAT, MOUNTED_CONFIG, cluster_id_of, from_environment
 from kafkapy.core.errors import DiskFailed
@@ -43,8 +44,12 @@ _ALONE: Final = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="Kafka's server.properties")
-    parser.add_argument("--data", metavar="DIR", help=f"data directory (default {DEFAULT_DATA})")
+    parser.add_argument(
+        "--config", type=file_name, metavar="FILE", help="Kafka's server.properties"
+    )
+    parser.add_argument(
+        "--data", type=file_name, metavar="DIR", help=f"data directory (default {DEFAULT_DATA})"
+    )
     parser.add_argument(
         "--listen", metavar="HOST:PORT", help=f"address for clients (default {DEFAULT_LISTEN})"
     )

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kafkapy.cli.arguments import asking, utf8
+from kafkapy.cli.arguments import asking
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -38,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lists.set_defaults(run=_list)
     add = actions.add_parser("add", help="allow or deny", parents=[common, resources])
     whom = add.add_mutually_exclusive_group(required=True)
-    whom.add_argument("--allow", action="append", default=[], type=utf8, metavar="PRINCIPAL")
-    whom.add_argument("--deny", action="append", default=[], type=utf8, metavar="PRINCIPAL")
-    add.add_argument("--host", action="append", type=utf8, help="from there (default: *)")
+    whom.add_argument("--allow", action="append", default=[], metavar="PRINCIPAL")
+    whom.add_argument("--deny", action="append", default=[], metavar="PRINCIPAL")
+    add.add_argument("--host", action="append", help="from there (default: *)")
     add.add_argument("--operation", action="append", required=True, metavar="WORDS", help=_words())
     add.add_argument("--dry-run", action="store_true", help="only show what would be added")
     add.set_defaults(run=_add)
@@ -57,15 +57,15 @@ def _resources() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     for name in _RESOURCES:
         option = f"--{name.replace('_', '-')}"
-        common.add_argument(option, action="append", default=[], type=utf8, metavar="NAME")
+        common.add_argument(option, action="append", default=[], metavar="NAME")
     common.add_argument("--cluster", action="store_true", help="the cluster itself")
     common.add_argument("--prefixed", action="store_true", help="names are how others begin")
     return common
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--principal", type=utf8, help="of this one only")
-    parser.add_argument("--host", type=utf8, help="from there only")
+    parser.add_argument("--principal", help="of this one only")
+    parser.add_argument("--host", help="from there only")
     parser.add_argument("--operation", metavar="WORD", help=_words())
     parser.add_argument(
         "--matching", action="store_true", help="also those of prefixes and * that cover the name"

@@ -8,7 +8,7 @@ kafkapy quotas alter --ip-default --set connection-creation-rate=20 --dry-run
 import argparse
 from typing import Any, Final
 
-from kafkapy.cli.arguments import asking, utf8
+from kafkapy.cli.arguments import asking
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -47,7 +47,7 @@ def _entity() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     for kind in _TYPES:
         whose = common.add_mutually_exclusive_group()
-        whose.add_argument(f"--{kind}", type=utf8, metavar="NAME", help=f"of this {kind}")
+        whose.add_argument(f"--{kind}", metavar="NAME", help=f"of this {kind}")
         whose.add_argument(f"--{kind}-default", action="store_true", help=f"of any other {kind}")
     return common
 

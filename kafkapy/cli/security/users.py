@@ -14,7 +14,7 @@ import secrets
 import sys
 from typing import Any, Final
 
-from kafkapy.cli.arguments import asking, number, utf8
+from kafkapy.cli.arguments import asking, number
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -30,18 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common = asking()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     lists = actions.add_parser("list", help="who has a credential", parents=[common])
-    lists.add_argument("user", nargs="*", type=utf8, help="of these only")
+    lists.add_argument("user", nargs="*", help="of these only")
     lists.set_defaults(run=_list)
     add = actions.add_parser(
         "add", help="a user, or another password for one who is there", parents=[common]
     )
-    add.add_argument("user", type=utf8)
+    add.add_argument("user")
     _add_mechanism(add, "by which it logs in; may be said twice (default: SCRAM-SHA-512)")
     add.add_argument("--iterations", type=_ITERATIONS, default=scram.MIN_ITERATIONS)
     add.add_argument("--dry-run", action="store_true", help="only show what would be there")
     add.set_defaults(run=_add)
     remove = actions.add_parser("remove", help="a user's credentials", parents=[common])
-    remove.add_argument("user", type=utf8)
+    remove.add_argument("user")
     _add_mechanism(remove, "of this one only (default: all that it has)")
     remove.add_argument("--dry-run", action="store_true", help="only show what would go")
     remove.set_defaults(run=_remove)

@@ -4,7 +4,8 @@
     --format full       partition, offset, time, key, headers and value in columns
     --format json       one object a line; bytes that are no text as base64
 
-Ends at what was the end when it began; with --follow it goes on.
+Ends at what was the end when it began; with --follow it goes on. With --committed the end is
+before the first transaction that was open then: what comes behind it nobody may read yet.
 """
 
 import argparse
@@ -12,17 +13,18 @@ import base64
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, number, utf8
+from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, number
 from kafkapy.cli.client import Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import Record, batches, records
+from kafkapy.protocol.batch import BatchHeader, Record, batches, records
 
 _WAIT_MS: Final = 500
 _ATTEMPTS: Final = 100
@@ -32,7 +34,7 @@ _MAX_BYTES: Final = 16 * 1024 * 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic", type=utf8)
+    parser.add_argument("topic")
     add_bootstrap_server(parser)
     parser.add_argument("--partition", type=INT32, action="append", help="default: all")
     parser.add_argument(
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
                 raise Failed(f"topic {options.topic} has no partition {index}")
         wanted = options.partition or partitions
         starts = _starts(client, options, wanted)
-        ends = client.offsets(options.topic, dict.fromkeys(wanted, -1))
+        ends = client.offsets(options.topic, dict.fromkeys(wanted, -1), committed=options.committed)
         for index, record in consumed(client, options, starts, None if options.follow else ends):
             printer(index, record)
             progress.step()
@@ -102,20 +104,34 @@ def consumed(
                 return
         for row in _fetch(client, options, positions):
             check(row.error_code, f"{options.topic}-{row.partition_index}")
-            aborted = {one.producer_id: one.first_offset for one in row.aborted_transactions or ()}
+            aborted = Aborted(row.aborted_transactions or ())
             data = bytes(row.records or b"")
             for at, header in batches(data):
                 start = positions[row.partition_index]
                 positions[row.partition_index] = max(start, header.next_offset)
-                if header.is_control:
-                    aborted.pop(header.producer_id, None)
-                    continue
-                first = aborted.get(header.producer_id)
-                if header.is_transactional and first is not None and first <= header.base_offset:
+                if aborted.has(header) or header.is_control:
                     continue
                 for record in records(memoryview(data)[at : at + header.size]):
                     if record.offset >= start:
                         yield row.partition_index, record
+
+
+class Aborted:
+    """Which batches of one answer belong to aborted transactions. A producer may have aborted
+    several there, with committed ones between: each begins at its first offset and ends at its
+    marker, so the batches are told in their order, the markers too."""
+
+    def __init__(self, transactions: Iterable[Any]) -> None:
+        begins = sorted((one.first_offset, one.producer_id) for one in transactions)
+        self._begins = deque(begins)
+        self._open: set[int] = set()
+
+    def has(self, header: BatchHeader) -> bool:
+        while self._begins and self._begins[0][0] <= header.last_offset:
+            self._open.add(self._begins.popleft()[1])
+        if header.is_control:
+            self._open.discard(header.producer_id)
+        return header.is_transactional and header.producer_id in self._open
 
 
 def _fetch(client: Client, options: argparse.Namespace, positions: dict[int, int]) -> list[Any]:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from kafkapy.cli.arguments import INT64_MAX, asking, number, utf8
+from kafkapy.cli.arguments import INT64_MAX, asking, number
 from kafkapy.cli.client import Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress, show
@@ -32,9 +32,9 @@ _TIMEOUT_MS: Final = 30_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common = asking()
     chosen = argparse.ArgumentParser(add_help=False, parents=[common])
-    chosen.add_argument("topic", type=utf8, help="the topic of dead letters")
-    chosen.add_argument("--reason", type=utf8, help="only those whose reason contains this")
-    chosen.add_argument("--origin", type=utf8, help="only those that came from this topic")
+    chosen.add_argument("topic", help="the topic of dead letters")
+    chosen.add_argument("--reason", help="only those whose reason contains this")
+    chosen.add_argument("--origin", help="only those that came from this topic")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listed = actions.add_parser("list", help="how many, by reason and origin", parents=[chosen])
     listed.set_defaults(run=_list)
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shown.add_argument("--max", type=number(1, INT64_MAX), help="stop after so many")
     shown.set_defaults(run=_show)
     replay = actions.add_parser("replay", help="back to where they came from", parents=[chosen])
-    replay.add_argument("--to", type=utf8, help="another topic than the origin's")
+    replay.add_argument("--to", help="another topic than the origin's")
     replay.set_defaults(run=_replay)
     drop = actions.add_parser("drop", help="they are over", parents=[chosen])
     drop.set_defaults(run=_drop)
@@ -146,7 +146,7 @@ def _letters(client: Client, options: argparse.Namespace) -> Iterator[Letter]:
 def _open(client: Client, topic: str) -> Iterator[Letter]:
     indexes = client.partitions(topic)
     starts = client.offsets(topic, dict.fromkeys(indexes, -2))
-    ends = client.offsets(topic, dict.fromkeys(indexes, -1))
+    ends = client.offsets(topic, dict.fromkeys(indexes, -1), committed=True)
     over = {index: Over() for index in indexes}
     for index, record in consumed(client, _to(topic), dict(starts), ends):
         over[index].hear(record)
@@ -187,7 +187,7 @@ def _forget(client: Client, options: argparse.Namespace) -> None:
     """Up to the first that is not over."""
     topic = options.topic
     indexes = client.partitions(topic)
-    upto = client.offsets(topic, dict.fromkeys(indexes, -1))
+    upto = client.offsets(topic, dict.fromkeys(indexes, -1), committed=True)
     for letter in _open(client, topic):
         upto[letter.partition] = min(upto[letter.partition], letter.record.offset)
     for leader, led in client.leaders(topic, indexes):

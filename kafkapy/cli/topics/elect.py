@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any, Final
 
-from kafkapy.cli.arguments import INT32, utf8
+from kafkapy.cli.arguments import INT32
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -25,7 +25,7 @@ _TIMEOUT_MS: Final = 60_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic", nargs="?", type=utf8, help="default: all topics")
+    parser.add_argument("topic", nargs="?", help="default: all topics")
     parser.add_argument(
         "--partition", type=INT32, action="append", metavar="INDEX",
         help="only this one; may be repeated (default: all of the topic)",

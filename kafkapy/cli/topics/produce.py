@@ -5,19 +5,22 @@
     --format json           {"key": ..., "value": ..., "headers": {...}, "partition": 0}
                             or what `consume --format json` printed
 
-Records with a key go where Kafka's clients would send them (murmur2); others in turn.
+Records with a key go where Kafka's clients would send them (murmur2); others in turn. Lines are
+written together while more of them come, and at once when none does for a moment. Where one cannot
+be written, those before it are, and the message says how many.
 """
 
 import argparse
 import base64
 import binascii
 import json
+import select
 import sys
 import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server, utf8
+from kafkapy.cli.arguments import INT32, INT64_MAX, add_bootstrap_server
 from kafkapy.cli.client import Client, check
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
@@ -30,6 +33,9 @@ _NO_TIMESTAMP: Final = -1
 _BATCH_RECORDS: Final = 1000
 _BATCH_BYTES: Final = 512 * 1024
 _TIMEOUT_MS: Final = 30_000
+_READ_BYTES: Final = 64 * 1024
+# Longer than a program that prints its lines one by one takes to the next.
+_LINGER_SECONDS: Final = 0.1
 _LED_ELSEWHERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 # A topic that this made the broker create is answered for once its leaders serve.
 _BEING_MADE: Final = {
@@ -47,7 +53,7 @@ class Line(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic", type=utf8)
+    parser.add_argument("topic")
     add_bootstrap_server(parser)
     parser.add_argument("--format", choices=("value", "key:value", "json"), default="value")
     parser.add_argument("--separator", default=":", help="between key and value (default ':')")
@@ -64,27 +70,74 @@ def run(options: argparse.Namespace) -> int:
         raise Failed("--separator: expected at least one character")
     progress = Progress("records")
     with Client(options.server) as client:
-        partitions, led = _partitions(client, options.topic)
-        waiting: dict[int, list[NewRecord]] = {}
-        size = turn = 0
-        for line in _lines(options):
-            index = line.partition if line.partition is not None else options.partition
-            if index is not None and index not in partitions:
-                raise Failed(f"topic {options.topic} has no partition {index}")
-            if index is None and line.record.key is not None:
-                index = partitions[partition_for_key(line.record.key, len(partitions))]
-            elif index is None:
-                index, turn = led[turn % len(led)], turn + 1
-            waiting.setdefault(index, []).append(line.record)
-            size += len(line.record.key or b"") + len(line.record.value or b"")
-            progress.step()
-            if size >= _BATCH_BYTES or sum(map(len, waiting.values())) >= _BATCH_RECORDS:
-                send(client, options, waiting)
-                waiting, size = {}, 0
-        if waiting:
-            send(client, options, waiting)
+        writer = _Writer(client, options, progress)
+        for raw in _lines():
+            if raw is None:
+                writer.flush()
+            else:
+                writer.add(raw)
+        writer.flush()
     progress.done()
     return 0
+
+
+class _Writer:
+    """Gathers lines into batches; after a refusal it holds nothing."""
+
+    def __init__(self, client: Client, options: argparse.Namespace, progress: Progress) -> None:
+        self._client = client
+        self._options = options
+        self._progress = progress
+        self._partitions, self._led = _partitions(client, options.topic)
+        self._waiting: dict[int, list[NewRecord]] = {}
+        self._count = self._size = self._turn = self._written = 0
+
+    def add(self, raw: bytes) -> None:
+        number = self._written + self._count + 1
+        try:
+            line = _line(raw, number, self._options)
+            index = self._index(line)
+        except Failed as failed:
+            self.flush()
+            raise Failed(f"{failed}{self._so_far()}") from None
+        size = len(line.record.key or b"") + len(line.record.value or b"")
+        # One that is too large is refused alone.
+        if self._size + size > _BATCH_BYTES:
+            self.flush()
+        self._waiting.setdefault(index, []).append(line.record)
+        self._size += size
+        self._count += 1
+        if self._count >= _BATCH_RECORDS:
+            self.flush()
+
+    def flush(self) -> None:
+        waiting, count = self._waiting, self._count
+        self._waiting, self._count, self._size = {}, 0, 0
+        if not waiting:
+            return
+        try:
+            send(self._client, self._options, waiting)
+        except Failed as failed:
+            raise Failed(f"{failed}{self._so_far(perhaps=count)}") from None
+        self._written += count
+        self._progress.step(count)
+
+    def _index(self, line: Line) -> int:
+        index = line.partition if line.partition is not None else self._options.partition
+        if index is not None and index not in self._partitions:
+            raise Failed(f"topic {self._options.topic} has no partition {index}")
+        if index is None and line.record.key is not None:
+            index = self._partitions[partition_for_key(line.record.key, len(self._partitions))]
+        elif index is None:
+            index, self._turn = self._led[self._turn % len(self._led)], self._turn + 1
+        return int(index)
+
+    def _so_far(self, perhaps: int = 0) -> str:
+        """Of a batch that failed, partitions that took theirs may be a part."""
+        if not self._written and perhaps < 2:
+            return ""
+        more = f", and perhaps some of the next {perhaps}" if perhaps > 1 else ""
+        return f" (lines written: {self._written}{more})"
 
 
 def _partitions(client: Client, topic: str) -> tuple[list[int], list[int]]:
@@ -102,20 +155,49 @@ def _partitions(client: Client, topic: str) -> tuple[list[int], list[int]]:
     raise Failed(f"topic {topic}: no partition has a leader")
 
 
-def _lines(options: argparse.Namespace) -> Iterator[Line]:
+def _lines() -> Iterator[bytes | None]:
+    """Lines of standard input; None when there is none right now."""
     if sys.stdin is None:
         raise Failed("standard input is closed: there is nothing to produce")
-    for number, raw in enumerate(sys.stdin.buffer, start=1):
-        line = raw.rstrip(b"\r\n")
-        if options.format == "value":
-            yield Line(NewRecord(None, line, _now_ms()), None)
-        elif options.format == "json":
-            yield _from_json(line, number)
-        else:
-            key, found, value = line.partition(options.separator.encode())
-            if not found:
-                raise Failed(f"line {number} has no separator {options.separator!r}")
-            yield Line(NewRecord(key, value, _now_ms()), None)
+    # Not line by line: nobody could say whether another line waits in the reader's buffer.
+    read = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer).read
+    pieces: list[bytes] = []
+    while True:
+        if not _has_more(_LINGER_SECONDS):
+            yield None
+            _has_more(None)
+        data = read(_READ_BYTES)
+        if data is None:  # not there after all, in a pipe that does not block
+            continue
+        if not data:
+            break
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            yield b"".join((*pieces, line)).rstrip(b"\r")
+            pieces.clear()
+        if rest:
+            pieces.append(rest)
+    if pieces:
+        yield b"".join(pieces).rstrip(b"\r")
+
+
+def _has_more(seconds: float | None) -> bool:
+    """Whether a read would return at once; a file's always does."""
+    try:
+        return bool(select.select([sys.stdin.buffer], [], [], seconds)[0])
+    except (OSError, ValueError):  # nothing that select knows, in a test for one
+        return True
+
+
+def _line(raw: bytes, number: int, options: argparse.Namespace) -> Line:
+    if options.format == "value":
+        return Line(NewRecord(None, raw, _now_ms()), None)
+    if options.format == "json":
+        return _from_json(raw, number)
+    key, found, value = raw.partition(options.separator.encode())
+    if not found:
+        raise Failed(f"line {number} has no separator {options.separator!r}")
+    return Line(NewRecord(key, value, _now_ms()), None)
 
 
 def _from_json(line: bytes, number: int) -> Line:

@@ -16,6 +16,7 @@ import argparse
 import time
 from typing import Any, Final
 
+from kafkapy.cli.arguments import INT32, seconds
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.finding import GROUP, coordinator, each_broker
 from kafkapy.cli.groups.asking import commit_offsets, committed_offsets, described_group
@@ -53,7 +54,7 @@ _LOOK_SECONDS: Final = 0.2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic")
     parser.add_argument("--into", required=True, metavar="TOPIC", help="the smaller one")
-    parser.add_argument("--partitions", type=int, help="how many it gets: a half, a third ...")
+    parser.add_argument("--partitions", type=INT32, help="how many it gets: a half, a third ...")
     steps = parser.add_mutually_exclusive_group()
     steps.add_argument("--seal", action="store_true", help="the old one takes no new records")
     steps.add_argument(
@@ -68,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --finish: its name stays, for who only reads, as a view of the smaller one",
     )
     parser.add_argument(
-        "--timeout", type=float, default=60.0, metavar="SECONDS", help="of waiting (60)"
+        "--timeout", type=seconds, default=60.0, metavar="SECONDS", help="of waiting (60)"
     )
     parser.set_defaults(run=run)
 
@@ -244,12 +245,18 @@ class _Shrinking:
         """Partitions with records that the group has not committed; those of aborted transactions
         and their markers are none."""
         starts, ends = self._at(_START), self._at(_END)
+        asked = dict.fromkeys(self._partitions, _END)
+        stable = self._client.offsets(self._old, asked, committed=True)
         positions = {
             index: max(places.get((self._old, index), 0), starts[index])
             for index in self._partitions
         }
+        # What may still be committed is unread too; nobody waits here for its transaction.
+        undecided = {at for at, end in ends.items() if max(stable[at], positions[at]) < end}
         how = argparse.Namespace(topic=self._old, committed=True)
-        return sorted({index for index, _ in consumed(self._client, how, positions, ends)})
+        return sorted(
+            undecided | {index for index, _ in consumed(self._client, how, positions, stable)}
+        )
 
     def _is_placed(self, places: dict[tuple[str, int], int]) -> bool:
         return any(topic == self._new for topic, _ in places)

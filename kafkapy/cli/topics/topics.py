@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, Final
 
-from kafkapy.cli.arguments import INT16, INT32, asking, utf8
+from kafkapy.cli.arguments import INT16, INT32, asking
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -29,16 +29,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     describe = actions.add_parser(
         "describe", help="partitions, leaders, replicas, offsets", parents=[common]
     )
-    describe.add_argument("topic", type=utf8)
+    describe.add_argument("topic")
     describe.set_defaults(run=_describe)
     create = actions.add_parser("create", help="a new topic", parents=[common])
-    create.add_argument("topic", type=utf8)
+    create.add_argument("topic")
     create.add_argument("--partitions", type=INT32, default=-1, help="default: num.partitions")
     create.add_argument("--replication-factor", type=INT16, default=-1)
     create.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     create.set_defaults(run=_create)
     alter = actions.add_parser("alter", help="more partitions, other settings", parents=[common])
-    alter.add_argument("topic", type=utf8)
+    alter.add_argument("topic")
     alter.add_argument("--partitions", type=INT32, help="the new number")
     alter.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     alter.add_argument("--delete-config", action="append", default=[], metavar="KEY")
@@ -56,12 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     )
     delete = actions.add_parser("delete", help="topics and all their records", parents=[common])
-    delete.add_argument("topic", nargs="+", type=utf8)
+    delete.add_argument("topic", nargs="+")
     delete.set_defaults(run=_delete)
     configs = actions.add_parser(
         "configs", help="settings in force, and who set them", parents=[common]
     )
-    configs.add_argument("topic", type=utf8)
+    configs.add_argument("topic")
     configs.add_argument("--all", action="store_true", help="the defaults too")
     configs.set_defaults(run=_configs)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from kafkapy.cli.arguments import INT32, INT64, INT64_MAX, number, utf8
+from kafkapy.cli.arguments import INT32, INT64, INT64_MAX, number
 from kafkapy.cli.client import Client, address_of, check
 from kafkapy.cli.finding import TRANSACTION, chosen_partitions, coordinator, each_broker
 from kafkapy.cli.main import Failed
@@ -48,7 +48,7 @@ def add_arguments(actions: Any, common: argparse.ArgumentParser) -> None:
 
 
 def add_abort_arguments(abort: argparse.ArgumentParser) -> None:
-    abort.add_argument("--topic", type=utf8, metavar="NAME", help="of a hanging transaction")
+    abort.add_argument("--topic", metavar="NAME", help="of a hanging transaction")
     abort.add_argument("--partition", type=INT32, metavar="P")
     abort.add_argument("--start-offset", type=INT64, metavar="N", help="as find-hanging shows it")
 

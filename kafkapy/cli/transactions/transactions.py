@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from kafkapy.broker.requests.translations import millis
-from kafkapy.cli.arguments import INT64, INT64_MAX, asking, utf8
+from kafkapy.cli.arguments import INT64, INT64_MAX, asking
 from kafkapy.cli.client import Client, check
 from kafkapy.cli.finding import TRANSACTION, coordinator, each_broker
 from kafkapy.cli.main import Failed
@@ -42,13 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     describe = actions.add_parser(
         "describe", help="one transactional id and where its transaction is", parents=[common]
     )
-    describe.add_argument("id", type=utf8)
+    describe.add_argument("id")
     describe.set_defaults(run=_describe)
     hanging.add_arguments(actions, common)
     abort = actions.add_parser("abort", help="end what is open, undecided", parents=[common])
-    abort.add_argument(
-        "id", nargs="?", type=utf8, help="of a transaction that its coordinator knows"
-    )
+    abort.add_argument("id", nargs="?", help="of a transaction that its coordinator knows")
     hanging.add_abort_arguments(abort)
     abort.set_defaults(run=_abort)
 

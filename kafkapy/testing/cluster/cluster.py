@@ -20,8 +20,9 @@ from typing import Any, Final, TypeVar
 
 from kafkapy.broker.config.replicated import of_all_topics
 from kafkapy.broker.node.node import Node
-from kafkapy.core.errors import ErrorCode
+from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.kraft.uuids import new_uuid, uuid_to_text
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.server.rng import SystemRng
@@ -82,7 +83,11 @@ class Cluster:
             node.format(cluster_id)
 
     def __enter__(self: Self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()  # those that have started
+            raise
         return self
 
     def __exit__(
@@ -109,10 +114,10 @@ class Cluster:
                 pass
 
     def close(self) -> None:
-        """End all of them. A directory is left as after a clean shutdown."""
-        running = [node for node in self.nodes.values() if node.is_running]
-        with ThreadPoolExecutor(max(1, len(running))) as pool:
-            for _ in pool.map(lambda node: node.close(), running):
+        """End all of them. A directory is left as after a clean shutdown. BrokerDied if one of
+        them has died of its own meanwhile."""
+        with ThreadPoolExecutor(len(self.nodes)) as pool:
+            for _ in pool.map(lambda node: node.close(), self.nodes.values()):
                 pass
 
     def kill(self, node_id: int) -> None:
@@ -162,7 +167,7 @@ class Cluster:
         on, and leads it when this returns. It must be one of its replicas, and in sync."""
         if to not in self.in_sync(topic, partition):
             raise ValueError(f"node {to} is not in sync: {self.in_sync(topic, partition)} are")
-        state = self._image(lambda image: image.topics_by_name[topic].partitions[partition])
+        state = self._image(lambda image: _partition(image, topic, partition))
         replicas = [to, *(one for one in state.replicas if one != to)]
         row = {"partition_index": partition, "replicas": replicas}
         moved = self._ask(
@@ -214,10 +219,10 @@ class Cluster:
 
     def leader(self, topic: str, partition: int = 0) -> int:
         """The node that leads it; -1 while none does."""
-        return self._image(lambda image: image.topics_by_name[topic].partitions[partition].leader)
+        return self._image(lambda image: _partition(image, topic, partition).leader)
 
     def in_sync(self, topic: str, partition: int = 0) -> set[int]:
-        return self._image(lambda image: set(image.topics_by_name[topic].partitions[partition].isr))
+        return self._image(lambda image: set(_partition(image, topic, partition).isr))
 
     def create_topic(
         self,
@@ -286,16 +291,17 @@ class Cluster:
 
     def _image(self, read: Callable[[MetadataImage], T]) -> T:
         """As the node sees it that knows most."""
-        seen = [
-            node.on_node(lambda one: (one.image.offset, read(one.image)))
-            for node in self._answering()
-        ]
-        if not seen:
-            raise ValueError("no node runs")
-        return max(seen, key=lambda one: one[0])[1]
+        knows = max(self._somebody(), key=lambda node: node.on_node(lambda one: one.image.offset))
+        return knows.on_node(lambda one: read(one.image))
 
     def _ask(self, api: ApiKey, version: int, body: Mapping[str, Any]) -> Any:
-        return self._answering()[0]._ask(api, version, body)
+        return self._somebody()[0]._ask(api, version, body)
+
+    def _somebody(self) -> list[ClusterNode]:
+        found = self._answering()
+        if not found:
+            raise ValueError("no node answers: all are stopped or paused")
+        return found
 
     # --- making it ---
 
@@ -322,6 +328,14 @@ class Cluster:
 
 def _leads(node: Node) -> tuple[bool, int]:
     return node.quorum.is_active, node.quorum.leader_epoch
+
+
+def _partition(image: MetadataImage, topic: str, partition: int) -> PartitionState:
+    found = image.topics_by_name.get(topic)
+    if found is None or partition not in found.partitions:
+        what = f"topic {topic}" if found is None else f"partition {topic}-{partition}"
+        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {what}")
+    return found.partitions[partition]
 
 
 def _is_whole(running: set[int], image: MetadataImage) -> bool:

@@ -41,10 +41,9 @@ class ClusterNode(Broker):
         super().__init__(settings, directory=directory, port=port)
         self.node_id = node_id
         self.is_paused = False
-        self._links = links
-        self._network: CutNetwork | None = None
+        self._cable = _Cable(links, node_id)
         self._gate = _of_clients(Gatekeeper((self.faults, faults), self._requests, None))
-        self._around = self._cuttable
+        self._around = self._cable.around
 
     def format(self, cluster_id: str) -> None:
         disk = self._memory if self._memory is not None else RealDisk()
@@ -71,7 +70,7 @@ class ClusterNode(Broker):
     def look(self) -> None:
         """The links have changed."""
         if self.is_running:
-            self._running().run_soon(self._look)
+            self._running().run_soon(self._cable.look)
 
     def on_node(self, read: Callable[[Node], T]) -> T:
         def answer(node: Node, done: Callable[[T], None]) -> None:
@@ -79,18 +78,28 @@ class ClusterNode(Broker):
 
         return self._running().ask(answer)
 
-    def _look(self) -> None:
-        if self._network is not None:
-            self._network.look()
-
-    def _cuttable(self, network: Network) -> Network:
-        self._network = CutNetwork(self._links, self.node_id, network)
-        return self._network
-
     def _end(self, *, kill: bool) -> None:
         if self.is_paused:
             self.resume()
         super()._end(kill=kill)
+
+
+class _Cable:
+    """Between a node and the others. Its thread has this and not the node: a node that nobody
+    holds any more must be told to end."""
+
+    def __init__(self, links: Links, node_id: int) -> None:
+        self._links = links
+        self._node_id = node_id
+        self._network: CutNetwork | None = None
+
+    def around(self, network: Network) -> Network:
+        self._network = CutNetwork(self._links, self._node_id, network)
+        return self._network
+
+    def look(self) -> None:
+        if self._network is not None:
+            self._network.look()
 
 
 def _of_clients(gate: Gate) -> Gate:

@@ -15,10 +15,13 @@ from kafkapy.protocol.framing import RequestHeader
 
 # A consumer left alone asks twice a second; this is hours of it, and a few megabytes.
 MAX_REQUESTS: Final = 10_000
-_FIELDS_WITH_TOPICS: Final = ("topics", "topic_data", "v3_and_below_topics")
+_FIELDS_WITH_TOPICS: Final = ("topics", "topic_data", "v3_and_below_topics", "topic_partitions")
+_TOPIC_RESOURCE: Final = 2
 _FIELDS_WITH_GROUPS: Final = ("groups", "group_ids", "groups_names")
 # Session epochs of a fetch that names everything it wants.
 _FULL_FETCH: Final = (-1, 0)
+# Key types of FindCoordinator; before version 1 there are only groups.
+_GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 
 
 class Request(NamedTuple):
@@ -61,7 +64,7 @@ class Requests:
             peer.software_name,
             topics,
             tuple(_groups(body)),
-            getattr(body, "transactional_id", None),
+            _transactional_id(body),
             header.correlation_id,
             int(node.clock.wall()),
             None,
@@ -106,6 +109,9 @@ def _topics(node: Node, body: Any) -> list[str]:
         for field in _FIELDS_WITH_TOPICS:
             found += [topic_name(node, one) for one in getattr(holder, field, None) or ()]
     found += getattr(body, "topic_names", ())
+    for one in getattr(body, "resources", ()):
+        if one.resource_type == _TOPIC_RESOURCE:
+            found.append(one.resource_name)
     found += getattr(body, "subscribed_topic_names", None) or ()
     return found
 
@@ -114,8 +120,25 @@ def _transactions(body: Any) -> tuple[Any, ...]:
     return tuple(getattr(body, "transactions", ()) or ())
 
 
+def _transactional_id(body: Any) -> str | None:
+    if getattr(body, "key_type", _GROUP) == _TRANSACTION:
+        return next(iter(_sought(body)), None)
+    found: str | None = getattr(body, "transactional_id", None)
+    return found
+
+
+def _sought(body: Any) -> tuple[str, ...]:
+    """Whose coordinator a FindCoordinator asks for."""
+    one = getattr(body, "key", None)
+    return (one,) if one else tuple(getattr(body, "coordinator_keys", ()))
+
+
 def _groups(body: Any) -> list[str]:
     found = [body.group_id] if getattr(body, "group_id", None) else []
+    if getattr(body, "key_type", _GROUP) == _GROUP:
+        found += _sought(body)
+    elif body.key_type == _SHARE:
+        found += [one.partition(":")[0] for one in _sought(body)]  # group:topic id:partition
     for field in _FIELDS_WITH_GROUPS:
         for one in getattr(body, field, None) or ():
             found.append(one if isinstance(one, str) else one.group_id)

@@ -38,12 +38,17 @@ START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 60.0
 # At exit a broker nobody stopped gets this long before the process goes without it.
 ABANDON_SECONDS: Final = 2.0
+_LOOK_SECONDS: Final = 0.1
 
 T = TypeVar("T")
 
 
 class BrokerDied(Exception):
     """The broker's loop ended while something was asked of it; the cause is attached."""
+
+
+class BrokerPaused(Exception):
+    """It was asked something while its loop stands still: there would be no answer."""
 
 
 class BrokerThread:
@@ -67,6 +72,7 @@ class BrokerThread:
         self._around = around
         self._hooks = hooks
         self._go_on = threading.Event()
+        self._go_on.set()
         self._ready: Future[int] = Future()
         self._waiting: set[Future[Any]] = set()
         self._lock = threading.Lock()
@@ -96,6 +102,7 @@ class BrokerThread:
     def abandon(self) -> None:
         """End without being waited for; at exit, or from whichever thread collects garbage."""
         self._tell_to_stop(kill=True)
+        self.resume()
         if threading.current_thread() is threading.main_thread():
             self._thread.join(ABANDON_SECONDS)
 
@@ -108,6 +115,8 @@ class BrokerThread:
     def pause(self) -> None:
         """The loop stands still when this returns, until `resume`: as after SIGSTOP, sockets
         are there and nobody reads them."""
+        if not self._go_on.is_set():
+            return
         stands = threading.Event()
         self._go_on.clear()
 
@@ -116,7 +125,9 @@ class BrokerThread:
             self._go_on.wait()
 
         self.run_soon(stand)
-        stands.wait(START_SECONDS)
+        while not stands.wait(_LOOK_SECONDS):
+            if self.is_over:
+                raise BrokerDied("the broker does not run") from self._died
 
     def resume(self) -> None:
         self._go_on.set()
@@ -152,6 +163,8 @@ class BrokerThread:
     def ask(self, work: Callable[[Node, Callable[[T], None]], None]) -> T:
         """Run `work` on the broker's loop; it, or something later, calls `done` once."""
         answer: Future[T] = Future()
+        if not self._go_on.is_set():
+            raise BrokerPaused("the broker is paused and does not answer; resume() it")
         with self._lock:
             if self.is_over or self._run_soon is None:
                 raise BrokerDied("the broker does not run") from self._died

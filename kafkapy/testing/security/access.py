@@ -53,6 +53,7 @@ class Users:
 
     def remove(self, name: str) -> None:
         """Who is in stays in; nobody comes in by that name any more."""
+        self.password(name)
         del self._passwords[name]
         for type_ in scram.BY_TYPE:
             self._change(deletions=[{"name": name, "mechanism": type_}])

@@ -1,6 +1,7 @@
 """`kafkapy cluster`: a cluster of processes from the command line."""
 
 import json
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,28 @@ def test_a_cluster_of_one_is_up_again_with_its_data(run: Run, capfd: Capture) ->
     assert "stays as it is" in capfd.readouterr().err
     assert run("up") == 0
     assert rows(run, capfd)[1]["address"] == port
+
+
+def test_where_one_node_does_not_start_none_is_left_running(
+    run: Run, directory: Path, capfd: Capture
+) -> None:
+    """They would end a moment later, when they say that they serve and nobody hears it; who asks
+    for the cluster again meanwhile is told that all is well."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        cluster = LocalCluster.make(directory, brokers=3, base_port=0)
+        properties = directory / "node-2" / "server.properties"
+        text = properties.read_text()
+        port = str(cluster.nodes[2].broker_port)
+        properties.write_text(text.replace(port, str(taken.getsockname()[1])))
+        assert run("up") == 1
+        said = capfd.readouterr().err
+        assert f"node 2 said (its settings: {properties})" in said
+        assert "Address already in use" in said
+        assert [row["process"] for row in rows(run, capfd).values()] == ["down"] * 3
+    properties.write_text(text)
+    assert run("up") == 0
+    assert [row["process"] for row in rows(run, capfd).values()] == ["runs"] * 3
 
 
 def test_what_cannot_be_is_said_in_a_line(run: Run, directory: Path, capfd: Capture) -> None:

@@ -343,6 +343,21 @@ def test_a_share_group_that_is_not_done_keeps_the_old_topic(
     assert set(kafka.topics()) == {"orders.4"}
 
 
+def test_a_share_group_is_not_done_while_a_transaction_is_open(
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What it has may still be committed. Who asks is told so at once, and does not wait."""
+    share(kafka, dict.fromkeys(range(12), 0))
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": "shop"})
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce("orders", "open", partition=0)
+    producer.flush(10)
+    assert step(kafka, "--partitions", "4") == 0
+    assert capfd.readouterr().out.splitlines()[-1].split() == ["workers", "1", "shares", "orders"]
+    producer.abort_transaction(10)
+
+
 def share(kafka: Broker, places: dict[int, int]) -> None:
     """A share group without members begins there."""
     rows = [{"partition_index": index, "start_offset": at} for index, at in places.items()]

@@ -4,10 +4,19 @@ import time
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import (
+    Consumer,
+    ElectionType,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, ConfigResource
 
 from kafkapy.testing import Broker, Fault, FaultNeverFired, Request
 from kafkapy.testing.errors import (
+    COORDINATOR_NOT_AVAILABLE,
     GROUP_AUTHORIZATION_FAILED,
     NOT_LEADER_OR_FOLLOWER,
     TOPIC_AUTHORIZATION_FAILED,
@@ -224,3 +233,27 @@ def test_of_two_faults_the_first_that_is_due_happens() -> None:
     second = faults.on("Produce").disconnect()
     assert faults.find(asked("orders")) is first
     assert faults.find(asked("orders")) is second
+
+
+def test_who_asks_for_a_coordinator_says_whose(kafka: Broker) -> None:
+    kafka.produce("orders", "1")
+    kafka.faults.on("FindCoordinator", group="shop").error(COORDINATOR_NOT_AVAILABLE).once()
+    consumer = reader(kafka, "shop")
+    assert consumer.poll(10) is not None
+    consumer.close()
+    Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": "till"}).init_transactions(
+        10
+    )
+    asked = [(one.groups, one.transactional_id) for one in kafka.requests("FindCoordinator")]
+    assert set(asked) == {(("shop",), None), ((), "till")}
+
+
+def test_what_is_asked_of_a_topics_settings_and_leaders_names_it(kafka: Broker) -> None:
+    """Where a request has its topics is its own affair."""
+    kafka.create_topic("orders")
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    topic = ConfigResource("TOPIC", "orders")
+    admin.describe_configs([topic])[topic].result(10)
+    admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition("orders", 0)]).result(10)
+    for api in ("DescribeConfigs", "ElectLeaders"):
+        assert [one.topics for one in kafka.requests(api)] == [("orders",)]
