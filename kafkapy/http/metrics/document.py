@@ -16,24 +16,25 @@ _HEAD: Final = """\
 
 <!-- Written by `python -m kafkapy.http.metrics.document`; do not edit. -->
 
-`kafkapy serve --http` tells them at `/metrics`, in Prometheus' text format. Where kafka_exporter
-has the same, the name is its; beside each stands what Apache Kafka calls it.
+`kafkapy serve --http` serves them at `/metrics`, in Prometheus' text format. Where kafka_exporter
+has the same metric, it has kafka_exporter's name. The last column is what Apache Kafka calls it.
 
-- Every node tells of itself: of partitions it has, groups and transactions it coordinates. What a
-  leader tells of a partition comes from one node; sums over all nodes are of the cluster.
-- Where there is an authorizer, who asks needs DESCRIBE on the cluster.
-- Cardinality is bounded: `http.metrics.max.partitions` (1,000) partitions, and as many of groups,
-  have lines of their own, those whose names come first; `kafkapy_metrics_left_out` says how many
+- **Which node.** Every node reports the partitions it has, and the groups and transactions it
+  coordinates. What a leader reports of a partition comes from one node only, so sums over all nodes
+  are those of the cluster.
+- **Permissions.** Where there is an authorizer, whoever asks needs DESCRIBE on the cluster.
+- **Cardinality** is bounded: `http.metrics.max.partitions` (1,000) partitions, and as many of
+  groups, have lines of their own, the first ones by name. `kafkapy_metrics_left_out` says how many
   have not. Sums count them all.
-- A group is behind by what it has not committed. Of a partition that a member has and of which
-  nothing is committed, only the member knows where it began (`auto.offset.reset`: at the start, or
-  at the end). So it is counted from where the partition ended when it was first seen so: behind it
-  is by that at least, and what was there before is not counted. Groups of Kafka's console consumer
-  (`console-consumer-<number>`), which means to commit nothing, are not counted so.
-- Nothing is counted by request unless HTTP is on.
-- [deploy/prometheus](../deploy/prometheus) has a configuration for Prometheus, rules, and a
-  dashboard for Grafana. Their queries are held to this list by a test, and asked of a Prometheus
-  that scrapes a node by `make exporters`.
+- **Lag** is what a group has not committed. If a member has a partition of which nothing is
+  committed, only the member knows where it began (`auto.offset.reset`: at the start, or at the
+  end). So its lag is counted from where the partition ended when it was first seen in that state.
+  The true lag is at least that; what was there before is not counted. Groups of Kafka's console
+  consumer (`console-consumer-<number>`) never mean to commit, and are not counted in that way.
+- **Cost.** Nothing is counted by request unless HTTP is on.
+- **Dashboards.** [deploy/prometheus](../deploy/prometheus) has a configuration for Prometheus,
+  rules, and a dashboard for Grafana. A test holds their queries to this list, and `make exporters`
+  asks them of a Prometheus that scrapes a node.
 """
 
 _PARTS: Final = (

@@ -27,25 +27,25 @@ _HEAD: Final = """\
 
 kafkapy takes Apache Kafka's settings under Apache Kafka's names: {count} keys of a broker ({own}
 of them, about HTTP, are its own), {topic} of a topic, {group} of a group and {metrics} of a client
-metrics subscription. They are read from a `server.properties` (`kafkapy serve --config FILE`) or
-given one by one (`--set KEY=VALUE`).
+metrics subscription. Put them into a `server.properties` (`kafkapy serve --config FILE`), or give
+them one by one (`--set KEY=VALUE`).
 
-- An unknown key is warned about. A bad value stops the start, with the key, the value and what
-  is allowed.
-- **alter** says who can change a key of a running broker, with `kafka-configs` or any admin
-  client: *cluster-wide* keys for one broker or for all, *per-broker* keys for one; the others
-  take a restart. Keys of topics and groups can always be altered.
-- What counts, first to last: the topic's or group's own value, the broker's dynamic value, the
+- **Mistakes.** An unknown key is logged as a warning. A bad value stops the start; the message has
+  the key, the value and what is allowed.
+- **Precedence**, highest first: the topic's or group's own value, the broker's dynamic value, the
   dynamic value of all brokers, `server.properties`, the default.
-- `listener.name.<listener>.<key>` sets a key of one listener,
+- **Listeners.** `listener.name.<listener>.<key>` sets a key of one listener,
   `listener.name.<listener>.<mechanism>.<key>` one of a SASL mechanism there.
-- The last column says what becomes of a value:
+- **The column *alter*** says who can change a key of a running broker, with `kafka-configs` or any
+  admin client: *cluster-wide* keys can be changed for one broker or for all, *per-broker* keys for
+  one. The others need a restart. Keys of topics and groups can always be altered.
+- **The column *effect*** says what becomes of a value:
   - *acts* ({acts} keys): kafkapy does what the key says.
   - *no effect* ({ignored} keys): accepted, so that a `server.properties` written for Apache Kafka
-    starts, and not acted on; why nobody misses it is said.
-  - *refused* ({refused} keys; values of others): the key promises what is not built, and somebody
-    may rely on that. Any value but the default stops the start, and is refused of a running
-    broker and of topics. What to do instead is said, in the table and by the refusal.
+    starts, but nothing is done. The table says why nobody misses it.
+  - *refused* ({refused} keys, and single values of others): the key promises what is not built, and
+    somebody may rely on that. Any value but the default stops the start, and is refused for a
+    running broker and for topics. The table and the error message say what to do instead.
 """
 
 

@@ -20,6 +20,7 @@ RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSe
 # Why a key is accepted without being acted on, and why nobody misses what it would do. One that
 # somebody would rely on is no row with a reason here but is refused: refusals.py.
 BY_SIZE: Final = "kafkapy closes segments of the metadata log by their size."
+FIXED_SAMPLES: Final = "kafkapy always measures over eleven samples of a second."
 LISTENS_AT_ONCE: Final = "kafkapy opens all its listeners at once."
 NOTHING_UNSTABLE: Final = "kafkapy serves nothing that is unstable."
 NO_DEADLINE: Final = "kafkapy starts without a deadline."
@@ -29,7 +30,6 @@ NO_KERBEROS: Final = "kafkapy does not speak Kerberos."
 NO_LINGER: Final = "kafkapy writes together what comes together, without waiting for more."
 NO_ASSERTIONS: Final = "kafkapy asks for tokens by client credentials, not by assertions."
 NO_PURGATORY: Final = "What waits in kafkapy is dropped as soon as it is answered."
-NO_QUOTAS: Final = "kafkapy throttles neither replication nor moves between directories."
 NO_RESERVING: Final = "kafkapy leaves reserving space to the file system."
 NO_STREAMS_GROUPS: Final = "kafkapy has no streams groups: members hear that the API is not there."
 NO_THREADS: Final = "kafkapy has no such thread pool."

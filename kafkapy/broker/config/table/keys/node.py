@@ -4,12 +4,12 @@ from kafkapy.broker.config.table.key import REQUIRED, Section
 from kafkapy.broker.config.table.make import boolean, int32, int64, java_class, string, strings
 from kafkapy.broker.config.table.shared_values import (
     CLUSTER_WIDE,
+    FIXED_SAMPLES,
     HIGH,
     LOW,
     MAX_LONG,
     NO_JAVA,
     NO_JMX,
-    NO_QUOTAS,
     NOTHING_UNSTABLE,
     PER_BROKER,
 )
@@ -170,28 +170,28 @@ class NodeKeys(Section):
         "Samples that replication quotas are measured over.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_QUOTAS,
+        ignored=FIXED_SAMPLES,
     )
     replication_quota_window_size_seconds = int32(
         1,
         "Length of one sample of replication quotas.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_QUOTAS,
+        ignored=FIXED_SAMPLES,
     )
     alter_log_dirs_replication_quota_window_num = int32(
         11,
         "Samples that the quota on moves between log directories is measured over.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_QUOTAS,
+        ignored=FIXED_SAMPLES,
     )
     alter_log_dirs_replication_quota_window_size_seconds = int32(
         1,
         "Length of one sample of the quota on moves between log directories.",
         valid=at_least(1),
         importance=LOW,
-        ignored=NO_QUOTAS,
+        ignored=FIXED_SAMPLES,
     )
     leader_replication_throttled_rate = int64(
         MAX_LONG,
