@@ -26,7 +26,7 @@ from kafkapy.core.seams import Callback, Timer
 from kafkapy.core.time import later
 from kafkapy.kraft.controller.brokers.registration import RegisterController
 from kafkapy.kraft.controller.controller import Controller
-from kafkapy.kraft.features import METADATA_VERSION
+from kafkapy.kraft.features import CONTROLLER_REGISTRATION, METADATA_VERSION
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.records.metadata import MetadataRecord
@@ -114,7 +114,10 @@ class ControllerRole(Role):
             return
         # An older metadata version has no registrations of controllers: it does without, until
         # there is another one. No feature could be raised then without them.
-        self._is_too_early = answer.code is ErrorCode.UNSUPPORTED_VERSION
+        self._is_too_early = (
+            answer.code is ErrorCode.UNSUPPORTED_VERSION
+            and self.image.metadata_version < CONTROLLER_REGISTRATION
+        )
         if not self._is_too_early:
             if answer.code is not self._told_refusal:
                 self._told_refusal = answer.code

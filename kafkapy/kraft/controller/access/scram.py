@@ -4,6 +4,7 @@ A user stands in a request once; each is judged by itself. Neither a salted pass
 is ever shown: events hide theirs.
 """
 
+from collections import Counter
 from dataclasses import field
 
 from kafkapy.core.data import dataclass
@@ -57,11 +58,11 @@ class ScramMachine:
 
     def decide(self, event: AlterScram, now: Instant) -> Step[Fact, ScramAltered]:
         asked: list[Alteration] = [*event.deletions, *event.upsertions]
-        names = [one.name for one in asked]
+        counts = Counter(one.name for one in asked)
         verdicts: dict[str, Refused | None] = {}
         records: list[Fact] = []
         for one in asked:
-            if names.count(one.name) > 1:
+            if counts[one.name] > 1:
                 verdicts[one.name] = Refused(
                     ErrorCode.DUPLICATE_RESOURCE,
                     "A user credential cannot be altered twice in the same request",

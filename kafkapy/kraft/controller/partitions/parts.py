@@ -32,6 +32,7 @@ from kafkapy.kraft.controller.topics.changes import (
     size_of,
 )
 from kafkapy.kraft.image.image import MetadataImage
+from kafkapy.kraft.image.topics import TopicState
 
 Then = Callable[[Any], None]
 Submit = Callable[[Any, Then], None]
@@ -85,11 +86,19 @@ def _of_new_topics(
 
 
 def _of_old_topics(event: DeleteTopics, image: MetadataImage) -> tuple[Sequence[Any], Join] | None:
-    wanted = tuple(dict.fromkeys(event.topic_ids))
+    # Views first: what they are of may be in another part.
+    wanted = sorted(
+        dict.fromkeys(event.topic_ids), key=lambda one: _is_source(image.topics_by_id.get(one))
+    )
     found = [image.topics_by_id.get(one) for one in wanted]
     sizes = [1 if topic is None else len(topic.partitions) for topic in found]
     groups = _by_size(wanted, sizes)
     return ([DeleteTopics(one) for one in groups], _merged) if len(groups) > 1 else None
+
+
+def _is_source(topic: TopicState | None) -> bool:
+    """That it could be one."""
+    return topic is not None and bool(topic.partitions)
 
 
 def _of_grown_topics(

@@ -138,6 +138,19 @@ def test_topics_go_and_grow_some_at_a_time(cluster: Cluster) -> None:
     assert not cluster.image.topics_by_name
 
 
+def test_a_topic_goes_with_its_views_in_whatever_order_they_are_named(cluster: Cluster) -> None:
+    views = {"kafkapy.view.of": "t", "kafkapy.view.where": "true"}
+    for name in ("t", "other"):
+        cluster.create(name, *[(1, 2)] * 4)
+    view = NewTopic("v", configs=tuple(views.items()))
+    assert isinstance(made(cluster, view)["v"], TopicCreated)
+    topics = cluster.image.topics_by_name
+    wanted = tuple(topics[name].id for name in ("t", "other", "v"))
+    reply = cluster.ask_in_time(DeleteTopics(wanted))
+    assert set(reply.values()) == {None}
+    assert not cluster.image.topics_by_name
+
+
 def test_partitions_are_reassigned_some_at_a_time(cluster: Cluster) -> None:
     cluster.create("t", *[(1, 2)] * 9)
     before = cluster.log.next_offset
