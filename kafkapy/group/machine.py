@@ -201,7 +201,7 @@ class GroupMachine:
         for group_id, group in self.state.groups.items():
             if not isinstance(group, ConsumerGroup | ShareGroup) or group.wants_refresh:
                 continue
-            if any(group.is_subscribed_to(name) for name in event.names):
+            if group.is_subscribed_to_any(event.names):
                 note = ShareRefreshWanted if isinstance(group, ShareGroup) else RefreshWanted
                 plan.notes.append(note(group_id, is_wanted=True))
 
