@@ -8,13 +8,16 @@ txn/records.py declare; its type is the type of its key (formats/coordinators 1)
 """
 
 import struct
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
-from kafkapy.core.errors import Corrupt
+from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.protocol.codec import decoder, encoder
 
 _INT16 = struct.Struct(">h")
+# What the length in front of a text can say.
+LONGEST_TEXT: Final = 2**15 - 1
 
 Pair = tuple[Any, Any | None]
 
@@ -55,12 +58,21 @@ class Registry:
     def encode(self, record: Pair) -> tuple[bytes, bytes | None]:
         key, value = record
         row = self._by_class[type(key)]
-        encoded_key = row.prefix + encoder(row.key_class, 0)(key)
-        if value is None:
-            return encoded_key, None
-        version = self._written_version(record)
-        value_class: type = type(value)
-        return encoded_key, _INT16.pack(version) + encoder(value_class, version)(value)
+        try:
+            encoded_key = row.prefix + encoder(row.key_class, 0)(key)
+            if value is None:
+                return encoded_key, None
+            version = self._written_version(record)
+            value_class: type = type(value)
+            return encoded_key, _INT16.pack(version) + encoder(value_class, version)(value)
+        except AssertionError:
+            if any(len(text.encode()) > LONGEST_TEXT for text in _texts(record)):
+                # Not our bug but a client's name, which requests may carry and records not.
+                raise Refused(
+                    ErrorCode.UNKNOWN_SERVER_ERROR,
+                    f"a text of more than {LONGEST_TEXT} bytes cannot be stored",
+                ) from None
+            raise
 
     def decode(self, key: bytes, value: bytes | None) -> Pair | None:
         if len(key) < 2:
@@ -82,3 +94,15 @@ class Registry:
             raise Corrupt(f"value version {version} under {key_class.__name__}")
         value_class: type = key_class.__value_type__
         return decoder(value_class, version)(value, 2)[0]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a record, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _texts(one)
+    elif is_dataclass(value):
+        for part in fields(value):
+            yield from _texts(getattr(value, part.name))

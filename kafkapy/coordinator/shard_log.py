@@ -54,7 +54,8 @@ class ShardLog(Protocol):
 
 class RecordCodec(Protocol[Rec]):
     def encode(self, record: Rec) -> tuple[bytes, bytes | None]:
-        """Key and value; a value of None is a tombstone."""
+        """Key and value; a value of None is a tombstone. Refused if a client's text is longer
+        than records can hold."""
 
     def decode(self, key: bytes, value: bytes | None) -> Rec | None:
         """None for a type that this version does not know: it is skipped, as Kafka does.

@@ -7,7 +7,7 @@ from kafkapy.group.classic.group import ClassicGroup, ClassicMember, ClassicStat
 from kafkapy.group.consumer.group import ConsumerGroup
 from kafkapy.group.consumer.member import Holding, Profile, partitions_of
 from kafkapy.group.deletion import group_tombstones_of
-from kafkapy.group.offsets.delete import all_tombstones
+from kafkapy.group.offsets.delete import TOMBSTONES_PER_STEP, all_tombstones
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.share import admin as share_admin
 from kafkapy.group.share.group import ShareDraft, ShareGroup
@@ -81,6 +81,10 @@ class GroupDeleted(NamedTuple):
     pass
 
 
+class GroupHasMore(NamedTuple):
+    """Some of the group's offsets are deleted; whoever wants it gone has to ask again."""
+
+
 def list_groups(event: ListGroups, state: GroupState) -> GroupsListed:
     listed = map(_listed, state.groups.values())
     return GroupsListed(
@@ -142,9 +146,13 @@ def delete_group(event: DeleteGroup, state: GroupState, plan: Plan) -> None:
         return
     if group.has_members if isinstance(group, ForeignGroup) else not group.is_empty:
         raise Refused(ErrorCode.NON_EMPTY_GROUP)
-    plan.records += all_tombstones(event.group_id, state)
-    plan.records += group_tombstones_of(group)
-    plan.reply = GroupDeleted()
+    offsets = all_tombstones(event.group_id, state)
+    plan.records += offsets[:TOMBSTONES_PER_STEP]
+    if len(offsets) > TOMBSTONES_PER_STEP:
+        plan.reply = GroupHasMore()
+    else:
+        plan.records += group_tombstones_of(group)
+        plan.reply = GroupDeleted()
 
 
 def _listed(group: Group) -> ListedGroup:

@@ -10,6 +10,7 @@ from kafkapy.group.admin import (
     DescribeGroup,
     GroupDeleted,
     GroupDescribed,
+    GroupHasMore,
     GroupsListed,
     ListGroups,
 )
@@ -32,7 +33,7 @@ from kafkapy.group.offsets.events import (
     OffsetsCommitted,
     OffsetsDeleted,
     OffsetsFetched,
-    TopicDeleted,
+    TopicsDeleted,
 )
 from kafkapy.group.share.events import (
     AlterShareOffsets,
@@ -83,7 +84,7 @@ Event = (
     | DeleteGroup
     | ShareEvent
     | TopicsChanged
-    | TopicDeleted
+    | TopicsDeleted
     | Loaded
     | TimerFired
 )
@@ -101,6 +102,7 @@ Reply = (
     | GroupDescribed
     | ConsumerGroupDescribed
     | GroupDeleted
+    | GroupHasMore
     | ShareHeartbeatHeard
     | ShareGroupDescribed
     | ShareOffsetsKept

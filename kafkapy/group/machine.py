@@ -34,18 +34,18 @@ from kafkapy.group.events import Event, TopicsChanged
 from kafkapy.group.migration import classic_members
 from kafkapy.group.migration.departures import let_go
 from kafkapy.group.migration.upgrade import replace_empty, upgrade
-from kafkapy.group.offsets import commit, delete, fetch
+from kafkapy.group.offsets import commit, delete, fetch, forgetting
 from kafkapy.group.offsets.events import (
     CommitOffsets,
     CommitOffsetsInTransaction,
     DeleteOffsets,
     FetchOffsets,
-    TopicDeleted,
+    TopicsDeleted,
 )
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.settings import GroupSettings
 from kafkapy.group.share.group import ShareGroup, ShareRefreshWanted
-from kafkapy.group.share.machine import SHARE_EVENTS, decide_share, topic_deleted
+from kafkapy.group.share.machine import SHARE_EVENTS, decide_share
 from kafkapy.group.state import GroupState
 from kafkapy.group.topics import Topics
 from kafkapy.group.unserved import ForeignGroup
@@ -113,10 +113,8 @@ class GroupMachine:
                 admin.delete_group(event, state, plan)
             case TopicsChanged():
                 self._topics_changed(event, plan)
-            case TopicDeleted():
-                delete.topic_deleted(event, state, plan, ctx)
-                if event.topic_id is not None:
-                    topic_deleted(event.topic_id, state, plan)
+            case TopicsDeleted():
+                forgetting.topics_deleted(event, state, plan, ctx)
             case _ if isinstance(event, SHARE_EVENTS):
                 decide_share(event, state, plan, ctx)
             case Loaded():
@@ -203,7 +201,7 @@ class GroupMachine:
         for group_id, group in self.state.groups.items():
             if not isinstance(group, ConsumerGroup | ShareGroup) or group.wants_refresh:
                 continue
-            if any(group.is_subscribed_to(name) for name in event.names):
+            if group.is_subscribed_to_any(event.names):
                 note = ShareRefreshWanted if isinstance(group, ShareGroup) else RefreshWanted
                 plan.notes.append(note(group_id, is_wanted=True))
 

@@ -19,7 +19,7 @@ from kafkapy.core.time import Instant
 from kafkapy.group.classic.group import ClassicGroup, ClassicGroupStands, empty_group
 from kafkapy.group.classic.stored import group_from
 from kafkapy.group.consumer.group import ConsumerGroup, RefreshWanted, RegexLooked, ToldToRejoin
-from kafkapy.group.offsets.events import TopicDeleted
+from kafkapy.group.offsets.events import DeletedTopic
 from kafkapy.group.offsets.store import OffsetStore
 from kafkapy.group.records import (
     SHARE_KEYS,
@@ -44,9 +44,15 @@ _FOREIGN: Final[dict[type[Any], ForeignKind]] = {
 
 @dataclass(frozen=True, slots=True)
 class TopicsToForget:
-    """Note: deleted topics whose offsets are still to be deleted."""
+    """Note: deleted topics that groups still know of. A round goes through all groups, for
+    `of_round`; those that are deleted meanwhile, and those of `held`, wait for the next."""
 
-    topics: tuple[TopicDeleted, ...]
+    waiting: tuple[DeletedTopic, ...] = ()
+    of_round: tuple[DeletedTopic, ...] = ()
+    # Groups that the round has not come to.
+    group_ids: tuple[str, ...] = ()
+    # Names of topics whose offsets have to wait for the end of a transaction.
+    held: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class GroupsToExpire:
 class GroupState:
     groups: dict[str, Group] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)
-    topics_to_forget: tuple[TopicDeleted, ...] = ()
+    topics_to_forget: TopicsToForget = TopicsToForget()
     groups_to_expire: tuple[str, ...] = ()
 
     def apply(self, record: Any) -> None:
@@ -81,8 +87,8 @@ class GroupState:
                 sharing = self.groups.get(record.group_id)
                 if isinstance(sharing, ShareGroup):
                     sharing.note(record)
-            case TopicsToForget(topics):
-                self.topics_to_forget = topics
+            case TopicsToForget():
+                self.topics_to_forget = record
             case GroupsToExpire(group_ids):
                 self.groups_to_expire = group_ids
             case _:

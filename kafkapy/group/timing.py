@@ -15,7 +15,7 @@ from kafkapy.group.consumer.member import MemberState
 from kafkapy.group.consumer.targets import update_epoch
 from kafkapy.group.consumer.timers import expect_member, expect_revocation
 from kafkapy.group.migration.departures import let_go
-from kafkapy.group.offsets import delete, expiry
+from kafkapy.group.offsets import expiry, forgetting
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.share import heartbeat as share_heartbeat
 from kafkapy.group.share.group import ShareDraft, ShareGroup
@@ -48,7 +48,7 @@ def fired(key: Hashable, state: GroupState, plan: Plan, ctx: Context) -> None:
             expiry.expire(state, plan, ctx)
             return
         case timers.FORGET_DELETED_TOPICS:
-            delete.forget_deleted_topics(state, plan, ctx)
+            forgetting.forget_deleted_topics(state, plan, ctx)
             return
     assert isinstance(key, tuple), key
     kind, group_id, *rest = key

@@ -91,6 +91,8 @@ class MemoryLog:
     start_offset: int = 0
     refusal: ErrorCode | None = None
     unreadable: ErrorCode | None = None
+    # max.message.bytes
+    max_bytes: int | None = None
     waiting: list[tuple[int, Committed]] = field(default_factory=list)
     reads: int = 0
     guards: list[VerificationGuard | None] = field(default_factory=list)
@@ -104,6 +106,8 @@ class MemoryLog:
     ) -> int:
         if self.refusal is not None:
             raise Refused(self.refusal)
+        if self.max_bytes is not None and len(batch) > self.max_bytes:
+            raise Refused(ErrorCode.MESSAGE_TOO_LARGE)
         self.guards.append(guard)
         data = bytearray(batch)
         stamp(data, 0, self.end_offset, 0)

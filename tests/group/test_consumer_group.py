@@ -1,5 +1,6 @@
 """KIP-848 as members see it: epochs, targets, and partitions that change hands."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.group.consumer.group import ConsumerGroupState
 from kafkapy.group.consumer.member import MemberState
 from kafkapy.group.consumer.stored import holding_record
+from kafkapy.group.events import TopicsChanged
 from kafkapy.group.settings import Bounded
 from tests.group.world import GROUP, ConsumerClient, World, settle
 
@@ -454,3 +456,25 @@ def test_a_member_in_a_state_of_the_future_starts_over(world: World) -> None:
     client.epoch, client.owned, client.told = 0, {}, None
     assert client.beat().error is NONE
     assert client.partitions() == {0, 1, 2, 3}
+
+
+def test_news_of_thousands_of_topics_is_held_against_few_subscriptions(world: World) -> None:
+    """A group looks at its own topics, not at all that changed."""
+    client = ConsumerClient(world)
+    settle(world, [client])
+    other = ConsumerClient(world, group_id="others", topics=("orders-7",))
+    settle(world, [other])
+
+    class Watched(frozenset[str]):
+        looks = 0
+
+        def __iter__(self) -> Iterator[str]:
+            for name in frozenset.__iter__(self):
+                self.looks += 1
+                yield name
+
+    changed = Watched(f"orders-{number}" for number in range(5_000))
+    world.shard.submit(TopicsChanged(changed))
+    assert not world.group().wants_refresh
+    assert world.group("others").wants_refresh
+    assert changed.looks == 0

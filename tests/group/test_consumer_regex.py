@@ -118,3 +118,4 @@ def test_a_slice_that_goes_on_after_its_users_left_writes_nothing(
     world.clock.advance(0)
     assert world.group().regexes == {}
     assert world.group().resolving == {}
+    assert world.group().looks == {}

@@ -6,6 +6,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.group.classic.events import LeaveGroup, LeavingMember, OfferedProtocol
 from kafkapy.group.classic.group import ClassicGroup, ClassicState
 from kafkapy.group.consumer.group import ConsumerGroup, ConsumerGroupState
+from kafkapy.group.consumer.member import MemberState
 from kafkapy.group.embedded import (
     Assignment,
     EmbeddedPartitions,
@@ -418,3 +419,34 @@ def test_the_last_static_member_back_on_the_classic_protocol_downgrades_at_once(
     world.restart()
     assert back.heartbeat() is NONE
     assert new.beat(member_epoch=1).error is not NONE
+
+
+def test_who_changes_protocol_under_its_id_is_held_to_nothing_it_owed_by_the_other(
+    world: World,
+) -> None:
+    """Joined and not synced by the one, or owing partitions by the other: it is alive."""
+    first = ConsumerClient(world)
+    first.beat()
+    old = Classic(world, rebalance_timeout_ms=10_000)
+    old.owned()
+    old.start()
+    old.joined()
+    new = ConsumerClient(world, member_id=old.member_id, rebalance_timeout_ms=10_000)
+    for _ in range(5):
+        new.beat()
+        first.beat()
+        world.clock.advance(5_000)
+    assert new.member_id in world.group().profiles
+    new.is_slow = True
+    others = [first, ConsumerClient(world), ConsumerClient(world)]
+    for client in (*others, new):
+        client.beat()
+    assert world.group().holding(new.member_id).state is MemberState.UNREVOKED_PARTITIONS
+    old.session_timeout_ms = 600_000
+    old.rebalance_timeout_ms = 600_000
+    old.join()
+    for _ in range(5):
+        for client in others:
+            client.beat()
+        world.clock.advance(5_000)
+    assert old.member_id in world.group().profiles

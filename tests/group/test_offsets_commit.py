@@ -8,15 +8,17 @@ import pytest
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import TransactionEnded
-from kafkapy.group.offsets.delete import LOOK_AGAIN_MS
 from kafkapy.group.offsets.events import (
     CommitOffsetsInTransaction,
     Committer,
+    DeletedTopic,
     DeleteOffsets,
     FetchOffsets,
     OffsetToCommit,
-    TopicDeleted,
+    TopicsDeleted,
 )
+from kafkapy.group.offsets.forgetting import LOOK_AGAIN_MS
+from kafkapy.group.state import TopicsToForget
 from tests.group.world import GROUP, NOBODY, Asked, ConsumerClient, World, settle, stable_group
 
 NONE = ErrorCode.NONE
@@ -45,7 +47,7 @@ def make_anew(world: World) -> Callable[[], None]:
     """The topic is another one of the same name; what is returned tells the shard so."""
     gone = world.topics.delete("orders")
     world.topics.create("orders", 4)
-    return lambda: world.shard.submit(TopicDeleted("orders", gone.topic_id))
+    return lambda: world.shard.submit(TopicsDeleted((DeletedTopic("orders", gone.topic_id),)))
 
 
 def new_id(world: World) -> UUID:
@@ -135,11 +137,11 @@ def test_deleting_a_topic_deletes_what_groups_committed_for_it(world: World) -> 
     world.commit("orders", 0, 1, group="others")
     world.commit("returns", 0, 1)
     gone = world.topics.delete("orders")
-    world.shard.submit(TopicDeleted("orders", gone.topic_id))
+    world.shard.submit(TopicsDeleted((DeletedTopic("orders", gone.topic_id),)))
     world.clock.advance(0)
     assert set(world.state.offsets.of_group(GROUP)) == {TopicPartition("returns", 0)}
     assert not world.state.offsets.of_group("others")
-    assert world.state.topics_to_forget == ()
+    assert world.state.topics_to_forget == TopicsToForget()
 
 
 @pytest.mark.parametrize("had_committed", [True, False])
@@ -158,7 +160,7 @@ def test_what_is_pending_for_a_topic_made_anew_does_not_go_with_the_old_ones_off
     end(world, is_committed=True)
     world.clock.advance(LOOK_AGAIN_MS)
     assert world.committed("orders", 0) == 7
-    assert world.state.topics_to_forget == ()
+    assert world.state.topics_to_forget == TopicsToForget()
     world.restart()
     assert world.committed("orders", 0) == 7
 
@@ -180,7 +182,7 @@ def test_the_old_topics_offsets_go_when_the_transaction_for_the_new_one_is_abort
     end(world, is_committed=False)
     world.clock.advance(LOOK_AGAIN_MS)
     assert list(world.state.offsets.of_group(GROUP)) == []
-    assert world.state.topics_to_forget == ()
+    assert world.state.topics_to_forget == TopicsToForget()
 
 
 def test_what_is_pending_for_a_deleted_topic_goes_with_it(world: World) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from kafkapy.core.step import TransactionEnded
 from kafkapy.group.offsets import expiry
-from kafkapy.group.offsets.events import TopicDeleted
+from kafkapy.group.offsets.events import DeletedTopic, TopicsDeleted
 from tests.group.test_offsets_commit import commit_in_transaction
 from tests.group.world import GROUP, ConsumerClient, World, settle, stable_group
 
@@ -40,7 +40,7 @@ def test_a_group_that_lasts_goes_with_its_topics_only(world: World) -> None:
         world.clock.advance(RETENTION_MS)
     assert set(world.state.groups) == {"kafkapy-relay.orders"}
     gone = world.topics.delete("orders")
-    world.shard.submit(TopicDeleted("orders", gone.topic_id))
+    world.shard.submit(TopicsDeleted((DeletedTopic("orders", gone.topic_id),)))
     world.clock.advance(2 * CHECK_MS)
     assert world.state.groups == {}
     assert world.replayed().groups == {}

@@ -119,9 +119,17 @@ class CheckedMachine(GroupMachine):
 
 
 class World:
-    """`restart` is a new leader: what was not written is gone."""
+    """`restart` is a new leader: what was not written is gone. Where a state is too large to be
+    compared at every decision, `kind` is GroupMachine."""
 
-    def __init__(self, *, commits_at_once: bool = True, **settings: Any) -> None:
+    def __init__(
+        self,
+        *,
+        commits_at_once: bool = True,
+        kind: type[GroupMachine] = CheckedMachine,
+        **settings: Any,
+    ) -> None:
+        self.kind = kind
         self.clock = FakeClock(1_700_000_000_000)
         self.topics = FakeTopics()
         self.settings = GroupSettings(**settings)
@@ -131,7 +139,7 @@ class World:
         self.shard = self._new_shard()
 
     def _new_shard(self) -> Shard[Any, Any]:
-        machine = CheckedMachine(lambda: self.settings, lambda: self.topics)
+        machine = self.kind(lambda: self.settings, lambda: self.topics)
         shard: Shard[Any, Any] = Shard(
             TopicPartition("__consumer_offsets", 0),
             0,

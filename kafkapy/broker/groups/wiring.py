@@ -24,7 +24,7 @@ from kafkapy.core.seams import Clock
 from kafkapy.group.events import TopicsChanged
 from kafkapy.group.lag import EndOffset, LagFigure, lag_figures
 from kafkapy.group.machine import GroupMachine
-from kafkapy.group.offsets.events import TopicDeleted
+from kafkapy.group.offsets.events import DeletedTopic, TopicsDeleted
 from kafkapy.group.records import KEY_CLASSES, written_version
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
@@ -64,8 +64,9 @@ class GroupWiring:
             self.shards.partition_count = len(offsets_topic.partitions)
         if delta.configs or delta.features or delta.is_empty:
             self._settings = group_settings(self._config, self._image)
-        for topic in delta.topics_deleted.values():
-            self.shards.tell(TopicDeleted(topic.name, topic.id))
+        deleted = tuple(DeletedTopic(one.name, one.id) for one in delta.topics_deleted.values())
+        if deleted:
+            self.shards.tell(TopicsDeleted(deleted))
         if delta.topics_created or delta.topics_deleted:
             self._topics.version = image.offset
         changed = {topic.name for topic in delta.topics_deleted.values()}

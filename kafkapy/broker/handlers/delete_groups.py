@@ -1,17 +1,18 @@
 """DeleteGroups, v0-2.
 
 A share group goes once the share coordinator has nothing of it any more: it is asked first, and
-then the group again.
+then the group again. One with thousands of offsets goes in parts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.groups.asking import ask_each, error_of
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.security.authorizer.asking import unless_refused
 from kafkapy.core.errors import Refused
-from kafkapy.group.admin import DeleteGroup
+from kafkapy.group.admin import DeleteGroup, GroupHasMore
 from kafkapy.group.share.events import ShareStateToDelete
 from kafkapy.kraft.acls import Operation, ResourceType
 
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
     from kio.schema.delete_groups.v2.request import DeleteGroupsRequest
 
-    from kafkapy.broker.requests.needs import HasAuthorizer, HasGroups, HasShares
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasClock, HasGroups, HasShares
 
-    class Needs(HasAuthorizer, HasGroups, HasShares, Protocol): ...
+    class Needs(HasAuthorizer, HasClock, HasGroups, HasShares, Protocol): ...
 
 
 def handle(node: "Needs", call: "Call[DeleteGroupsRequest]") -> Answer:
@@ -57,6 +58,9 @@ class Deletions:
         def answered(reply: Any) -> None:
             if isinstance(reply, ShareStateToDelete):
                 node.shares.delete(group_id, reply.topics, deleted)
+            elif isinstance(reply, GroupHasMore):
+                # Not at once: others are served in between, and no stack holds a million.
+                node.clock.call_soon(partial(node.groups.submit, group_id, event, answered))
             else:
                 then(reply)
 

@@ -9,7 +9,7 @@ takes records in any order that compaction may leave behind.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import field
 from enum import Enum
 from uuid import UUID
@@ -163,6 +163,15 @@ class ConsumerGroup:
             if regex in self.regexes
         )
 
+    def is_subscribed_to_any(self, topics: frozenset[str]) -> bool:
+        """Asked of every group when thousands of topics change: whichever is shorter is gone
+        through."""
+        return _have_in_common(topics, self.subscribers) or any(
+            _have_in_common(topics, self.regexes[regex].topics)
+            for regex in self.regex_users
+            if regex in self.regexes
+        )
+
     def state(self) -> ConsumerGroupState:
         if not self.profiles:
             return ConsumerGroupState.EMPTY
@@ -292,6 +301,12 @@ class ConsumerGroup:
                 for topic_id, partitions in owned.items():
                     for partition in partitions:
                         self.owners[topic_id, partition] = member_id
+
+
+def _have_in_common(some: Collection[str], others: Collection[str]) -> bool:
+    if len(some) > len(others):
+        some, others = others, some
+    return any(name in others for name in some)
 
 
 def _add(counts: Counter[str], name: str, by: int) -> None:

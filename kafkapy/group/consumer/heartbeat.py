@@ -23,7 +23,7 @@ from kafkapy.group.consumer.membership import subscribe
 from kafkapy.group.consumer.reconcile import Reconciliation, next_holding
 from kafkapy.group.consumer.stored import holding_record, profile_record
 from kafkapy.group.consumer.targets import update_epoch, update_targets
-from kafkapy.group.consumer.timers import expect_member, expect_revocation
+from kafkapy.group.consumer.timers import clear_member_timers, expect_member, expect_revocation
 from kafkapy.group.plan import Context
 from kafkapy.group.topics import Topics
 
@@ -33,6 +33,9 @@ def heartbeat(event: ConsumerHeartbeat, draft: ConsumerDraft, ctx: Context) -> N
     check_room(draft.group, member_id, ctx)
     standing = subscribe(event, member_id, draft)
     before = draft.group.holding(member_id)
+    if standing is not None and standing.is_classic:
+        # What it had to do in time by JoinGroup and SyncGroup it does by heartbeats now.
+        clear_member_timers(draft.plan, draft.group_id, member_id)
     profile = _updated(standing or Profile(member_id), event)
     changed = adopt_profile(draft, standing, profile)
     has_regex_changed = regexes.resolve_for(profile, event.may_describe, draft, ctx)

@@ -101,9 +101,12 @@ def _conclude(
     pattern = resolution.regex
     standing = draft.group.regexes.get(pattern)
     is_changed = standing is None or standing.topics != topics
-    if is_changed and pattern in draft.group.regex_users:
+    is_used = pattern in draft.group.regex_users
+    if is_changed and is_used:
         draft.write(regex_record(draft.group_id, pattern, topics, resolution.version, ctx.wall))
-    draft.note(RegexLooked(draft.group_id, pattern, Look(resolution.version, ctx.wall)))
+    # Of one that nobody uses any more nothing is remembered: a member could make up more.
+    look = Look(resolution.version, ctx.wall) if is_used else None
+    draft.note(RegexLooked(draft.group_id, pattern, look))
     if draft.group.resolving:
         draft.plan.timers[timers.regex(draft.group_id)] = ctx.now
-    return is_changed
+    return is_changed and is_used

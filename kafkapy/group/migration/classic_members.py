@@ -43,7 +43,7 @@ from kafkapy.group.consumer.member import (
 )
 from kafkapy.group.consumer.membership import replace_static
 from kafkapy.group.consumer.targets import update_epoch, update_targets
-from kafkapy.group.consumer.timers import expect_member
+from kafkapy.group.consumer.timers import clear_member_timers, expect_member
 from kafkapy.group.embedded import Subscription, read_subscription, version_of
 from kafkapy.group.migration.downgrade import downgrade, embed, should_downgrade
 from kafkapy.group.migration.upgrade import classic_metadata
@@ -68,6 +68,8 @@ def join(event: JoinGroup, draft: ConsumerDraft, ctx: Context) -> None:
     if subscription is None:
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     standing, replaced = _subscribe(event, member_id, draft)
+    if standing is not None and not standing.is_classic:
+        clear_member_timers(draft.plan, draft.group_id, member_id)
     profile = _profile_of(event, member_id, standing, subscription)
     changed = adopt_profile(draft, standing, profile)
     if replaced and should_downgrade(draft.group, (), ctx):

@@ -86,8 +86,12 @@ class OffsetsDeleted(NamedTuple):
     errors: tuple[ErrorCode, ...]
 
 
-class TopicDeleted(NamedTuple):
-    """News from metadata: what groups committed for this topic means nothing any more."""
-
+class DeletedTopic(NamedTuple):
     name: str
-    topic_id: UUID | None
+    topic_id: UUID
+
+
+class TopicsDeleted(NamedTuple):
+    """News from metadata: what groups committed for these topics means nothing any more."""
+
+    topics: tuple[DeletedTopic, ...]

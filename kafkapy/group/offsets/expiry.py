@@ -20,7 +20,7 @@ from kafkapy.group import timers
 from kafkapy.group.classic.group import ClassicGroup, ClassicState
 from kafkapy.group.consumer.group import ConsumerGroup
 from kafkapy.group.deletion import group_tombstones_of
-from kafkapy.group.offsets.delete import is_subscribed
+from kafkapy.group.offsets.delete import TOMBSTONES_PER_STEP, is_subscribed
 from kafkapy.group.offsets.store import NO_EXPIRY, Committed, offset_tombstone
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.records import Pair
@@ -34,10 +34,15 @@ def expire(state: GroupState, plan: Plan, ctx: Context) -> None:
     """The timer: begin a round, or go on with it."""
     waiting = list(state.groups_to_expire or state.groups)
     looked_at = 0
-    while waiting and looked_at < LOOKED_AT_PER_SLICE:
+    while waiting and looked_at < LOOKED_AT_PER_SLICE and len(plan.records) < TOMBSTONES_PER_STEP:
         group_id = waiting.pop()
         looked_at += 1 + len(state.offsets.of_group(group_id))
-        plan.records += _expired(group_id, state, ctx)
+        expired = _expired(group_id, state, ctx)
+        room = TOMBSTONES_PER_STEP - len(plan.records)
+        if len(expired) > room:
+            # A batch that is too large would be refused, now and whenever it is tried again.
+            waiting.append(group_id)
+        plan.records += expired[:room]
     plan.notes.append(GroupsToExpire(tuple(waiting)))
     pause_ms = 0 if waiting else ctx.settings.offsets_retention_check_interval_ms
     plan.timers[timers.EXPIRE_OFFSETS] = later(ctx.now, pause_ms)

@@ -79,8 +79,10 @@ class ShareGroup:
     def target(self, member_id: str) -> Target:
         return self.targets.get(member_id, NOTHING)
 
-    def is_subscribed_to(self, topic: str) -> bool:
-        return topic in self.subscribers
+    def is_subscribed_to_any(self, topics: frozenset[str]) -> bool:
+        if len(self.subscribers) < len(topics):
+            return any(name in topics for name in self.subscribers)
+        return any(name in self.subscribers for name in topics)
 
     def state(self) -> ShareGroupState:
         return ShareGroupState.STABLE if self.profiles else ShareGroupState.EMPTY

@@ -1,7 +1,6 @@
 """Which part of share/ decides on which event."""
 
 from typing import Final, assert_never
-from uuid import UUID
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.events import ShareEvent
@@ -56,12 +55,6 @@ def decide_share(event: ShareEvent, state: GroupState, plan: Plan, ctx: Context)
             admin.delete_offsets(event, draft)
         case _:
             assert_never(event)
-
-
-def topic_deleted(topic_id: UUID, state: GroupState, plan: Plan) -> None:
-    for group in state.groups.values():
-        if isinstance(group, ShareGroup):
-            admin.topics_deleted(ShareDraft(group, plan), (topic_id,))
 
 
 def _heartbeat(event: ShareHeartbeat, state: GroupState, plan: Plan, ctx: Context) -> None:

@@ -11,6 +11,7 @@ from kafkapy.broker.handlers import (
     describe_groups,
     find_coordinator,
     list_groups,
+    offset_commit,
     offset_delete,
 )
 from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, bits, sensible_on
@@ -235,3 +236,25 @@ def test_deleting_offsets_of_no_group_is_refused() -> None:
     with pytest.raises(Refused) as refused:
         GroupNode().request(offset_delete, OFFSET_DELETE, 0, group_id="", topics=[])
     assert refused.value.code is E.INVALID_GROUP_ID
+
+
+def test_a_group_of_thousands_of_offsets_is_deleted_by_one_request(node: GroupNode) -> None:
+    node.world.topics.create("wide", 2_100)
+    body = {
+        "group_id": "wide",
+        "topics": [
+            {
+                "name": "wide",
+                "partitions": [
+                    {"partition_index": number, "committed_offset": 1} for number in range(2_100)
+                ],
+            }
+        ],
+        "generation_id_or_member_epoch": -1,
+        "member_id": "",
+    }
+    node.request(offset_commit, 8, 9, **body)
+    answer = node.request(delete_groups, DELETE, 2, groups_names=["wide"])
+    assert [row.error_code for row in answer.results] == [E.NONE]
+    listed = node.request(list_groups, LIST, 5)
+    assert "wide" not in [row.group_id for row in listed.groups]
