@@ -267,8 +267,7 @@ def _connected(addresses: str, timeout_seconds: float) -> tuple[socket.socket, s
         except (OSError, UnicodeError) as failed:
             why, cause = getattr(failed, "strerror", None) or failed, failed
     raise Failed(
-        f"cannot reach a broker at {addresses}: {why}; "
-        "is it running, and is --bootstrap-server right?"
+        f"cannot reach a broker at {addresses}: {why}; is it running, and is that its address?"
     ) from cause
 
 

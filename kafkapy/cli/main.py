@@ -16,19 +16,19 @@ from kafkapy.cli.arguments import Parser
 # name -> (module of this package, what it does)
 COMMANDS: Final = {
     "serve": ("node.serve", "run a node"),
-    "format": ("node.format", "make directories ready for a node of a cluster"),
+    "format": ("node.format", "format the directories of a node of a cluster"),
     "cluster": ("local.cluster", "a cluster of several nodes on this machine"),
-    "health": ("node.health", "ask a node whether it serves"),
+    "health": ("node.health", "check whether a node is serving (for health checks)"),
     "doctor": (
         "checks.doctor",
-        "what is wrong with a cluster or a node, and what to do",
+        "find problems of a cluster or a node, and how to solve them",
     ),
     "topics": ("topics.topics", "list, describe, create, alter and delete topics"),
     "produce": ("topics.produce", "write lines of standard input to a topic"),
     "consume": ("topics.consume", "print the records of a topic"),
     "dead-letters": (
         "topics.dead_letters",
-        "what nobody could do: list, show, replay and drop",
+        "records that could not be processed: list, show, replay, drop",
     ),
     "groups": ("groups.groups", "list, describe, reset and delete consumer groups"),
     "transactions": (
@@ -36,15 +36,15 @@ COMMANDS: Final = {
         "list, describe, find and abort transactions",
     ),
     "acls": ("security.acls", "list, add and remove access control entries"),
-    "quotas": ("security.quotas", "describe and alter what clients may use"),
-    "users": ("security.users", "list, add and remove users of SCRAM"),
+    "quotas": ("security.quotas", "show and change quotas of clients"),
+    "users": ("security.users", "list, add and remove users who log in by SCRAM"),
     "tokens": ("security.tokens", "create, list, renew and expire delegation tokens"),
-    "quorum": ("cluster.quorum", "who votes on the metadata; voters come and go"),
-    "reassign": ("cluster.reassign", "move replicas to where they should be"),
-    "decommission": ("cluster.decommission", "move all away from a broker, and forget it"),
-    "features": ("cluster.features", "versions of the cluster's features, and raising them"),
-    "dump-log": ("node.dump_log", "print what is in the files of a log"),
-    "completion": ("completion", "print what teaches a shell to complete all this"),
+    "quorum": ("cluster.quorum", "show the metadata quorum, add and remove voters"),
+    "reassign": ("cluster.reassign", "plan and carry out moves of replicas between brokers"),
+    "decommission": ("cluster.decommission", "move everything off a broker, then unregister it"),
+    "features": ("cluster.features", "show, raise and lower the cluster's feature levels"),
+    "dump-log": ("node.dump_log", "print the contents of log files"),
+    "completion": ("completion", "print a completion script for a shell"),
 }
 
 # What a container runs.

@@ -83,7 +83,7 @@ def _brokers(client: Client, node_id: int) -> tuple[Broker, list[Broker]]:
         raise Failed(f"there is no broker {node_id}; there are {there}")
     others = [one for one in brokers.values() if one.broker_id != node_id and not one.is_fenced]
     if not others:
-        raise Failed(f"no other broker is there to take what broker {node_id} holds")
+        raise Failed(f"there is no other broker to take over what broker {node_id} holds")
     return brokers[node_id], others
 
 

@@ -40,17 +40,19 @@ class Feature(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common = asking()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listed = actions.add_parser("show", help="levels in force and supported", parents=[common])
+    listed = actions.add_parser(
+        "show", help="show the levels in force and those supported", parents=[common]
+    )
     listed.set_defaults(run=_show)
     for name, about, wanted, run in (
         ("upgrade", "raise levels", "*", _upgrade),
-        ("downgrade", "lower levels, where nothing is lost by it", "+", _downgrade),
+        ("downgrade", "lower levels, where no metadata is lost by it", "+", _downgrade),
     ):
         one = actions.add_parser(name, help=about, parents=[common])
         one.add_argument(
             "features", nargs=wanted, metavar="FEATURE=LEVEL",
             help="metadata.version=4.3-IV0, transaction.version=2"
-            + ("; default: all to what this version knows" if wanted == "*" else ""),
+            + ("; default: all, to the newest this version knows" if wanted == "*" else ""),
         )  # fmt: skip
         one.add_argument("--dry-run", action="store_true", help="ask whether it could be done")
         one.set_defaults(run=run)

@@ -30,14 +30,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     status = actions.add_parser("status", help="leader, voters, observers", parents=[common])
     status.set_defaults(run=_status)
-    add = actions.add_parser("add", help="one voter more", parents=[common])
+    add = actions.add_parser("add", help="add a voter", parents=[common])
     add.add_argument("voter", metavar="ID@HOST:PORT", help="its id and its controller listener")
-    add.add_argument("--directory", metavar="ID", help="of its metadata; default: as it told")
-    add.add_argument("--listener", metavar="NAME", help="default: as the other voters call it")
+    add.add_argument(
+        "--directory",
+        metavar="ID",
+        help="of its metadata directory (default: the one it registered with)",
+    )
+    add.add_argument(
+        "--listener", metavar="NAME", help="its name (default: the one of the other voters)"
+    )
     add.set_defaults(run=_add)
-    remove = actions.add_parser("remove", help="a voter less", parents=[common])
+    remove = actions.add_parser("remove", help="remove a voter", parents=[common])
     remove.add_argument("voter", type=INT32, metavar="ID")
-    remove.add_argument("--directory", metavar="ID", help="of its metadata; default: as it told")
+    remove.add_argument(
+        "--directory",
+        metavar="ID",
+        help="of its metadata directory (default: the one it registered with)",
+    )
     remove.set_defaults(run=_remove)
 
 

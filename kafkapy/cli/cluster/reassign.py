@@ -39,31 +39,39 @@ _MOST_REPLICAS: Final = 2**15 - 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     common, choice = asking(), _choice()
-    plan = actions.add_parser("plan", help="what would be moved", parents=[common, choice])
+    plan = actions.add_parser("plan", help="show what would be moved", parents=[common, choice])
     plan.add_argument(
         "--to", type=file_name, metavar="FILE", help="write the plan there, for run and verify"
     )
     plan.set_defaults(run=_plan)
-    run = actions.add_parser("run", help="move, and tell how far it is", parents=[common, choice])
+    run = actions.add_parser("run", help="move it, and show the progress", parents=[common, choice])
     run.add_argument(
-        "file", nargs="?", type=file_name, metavar="FILE", help="a plan; without, one is made now"
+        "file", nargs="?", type=file_name, metavar="FILE", help="a plan (default: one is made now)"
     )
-    run.add_argument("--dry-run", action="store_true", help="show it, and move nothing")
+    run.add_argument("--dry-run", action="store_true", help="show the plan, and move nothing")
     run.add_argument(
         "--throttle", metavar="BYTES", type=size_argument,
         help="a second, of each broker in both directions: 10485760, 10MB",
     )  # fmt: skip
-    run.add_argument("--no-wait", action="store_true", help="only start it; verify ends it")
+    run.add_argument("--no-wait", action="store_true", help="only start it; `verify` finishes it")
     run.set_defaults(run=_run)
-    listed = actions.add_parser("show", help="what moves right now", parents=[common])
+    listed = actions.add_parser("show", help="show what is being moved now", parents=[common])
     listed.set_defaults(run=_show)
-    verify = actions.add_parser("verify", help="is it done? lifts throttles", parents=[common])
+    verify = actions.add_parser(
+        "verify", help="check whether it is done; removes throttles if so", parents=[common]
+    )
     verify.add_argument(
-        "file", nargs="?", type=file_name, metavar="FILE", help="without: does anything move?"
+        "file",
+        nargs="?",
+        type=file_name,
+        metavar="FILE",
+        help="a plan (default: look at all that is being moved)",
     )
     verify.set_defaults(run=_verify)
-    stop = actions.add_parser("cancel", help="stop what moves, lift throttles", parents=[common])
-    stop.add_argument("file", nargs="?", type=file_name, metavar="FILE", help="only what it names")
+    stop = actions.add_parser("cancel", help="stop moves and remove throttles", parents=[common])
+    stop.add_argument(
+        "file", nargs="?", type=file_name, metavar="FILE", help="only the moves it names"
+    )
     stop.set_defaults(run=_cancel)
 
 
@@ -117,7 +125,7 @@ def tell_plan(layout: Layout, wanted: list[Change], options: argparse.Namespace)
     show(
         [_row(layout, one) for one in wanted],
         as_json=options.json,
-        empty="nothing to move: all is where it should be",
+        empty="nothing to move: every replica is where it should be",
     )
     if wanted and not options.json:
         moves = sum(len(one.adds) for one in wanted)
@@ -203,7 +211,7 @@ def _show(options: argparse.Namespace) -> int:
                 "of": most,
             }
         )
-    show(rows, as_json=options.json, empty="nothing moves")
+    show(rows, as_json=options.json, empty="nothing is being moved")
     return 0
 
 
@@ -232,7 +240,7 @@ def _verify(options: argparse.Namespace) -> int:
         for (topic, index), replicas in sorted(after.items())
         if options.file is not None or (topic, index) in left
     ]
-    show(rows, as_json=options.json, empty="all is where it should be")
+    show(rows, as_json=options.json, empty="every replica is where it should be")
     return 1 if left else 0
 
 
@@ -242,5 +250,5 @@ def _cancel(options: argparse.Namespace) -> int:
         wanted = set(moving) if options.file is None else set(read_plan(Path(options.file)))
         cancel(client, wanted)
     rows = [{"topic": topic, "partition": index} for topic, index in sorted(wanted & set(moving))]
-    show(rows, as_json=options.json, empty="nothing moves")
+    show(rows, as_json=options.json, empty="nothing is being moved")
     return 0

@@ -37,13 +37,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lists.add_argument("--type", help="only these, for example classic,consumer")
     lists.set_defaults(run=_list)
     describe = actions.add_parser(
-        "describe", help="lag of each partition and who owns it", parents=[common]
+        "describe", help="committed offset, lag and owner of each partition", parents=[common]
     )
     describe.add_argument("group")
     describe.add_argument("--members", action="store_true", help="a line for each member")
     describe.set_defaults(run=_describe)
     reset = actions.add_parser(
-        "reset-offsets", help="where an inactive group goes on", parents=[common]
+        "reset-offsets",
+        help="change the offsets of a group without active members",
+        parents=[common],
     )
     reset.add_argument("group")
     reset.add_argument(
@@ -56,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_targets(reset)
     reset.add_argument("--dry-run", action="store_true", help="only show what would change")
     reset.set_defaults(run=_reset)
-    delete = actions.add_parser("delete", help="groups and their offsets", parents=[common])
+    delete = actions.add_parser("delete", help="delete groups and their offsets", parents=[common])
     delete.add_argument("group", nargs="+")
     delete.set_defaults(run=_delete)
 

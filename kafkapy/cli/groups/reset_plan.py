@@ -26,13 +26,25 @@ def add_targets(parser: argparse.ArgumentParser) -> None:
     ways = parser.add_mutually_exclusive_group(required=True)
     ways.add_argument("--to-earliest", action="store_true")
     ways.add_argument("--to-latest", action="store_true")
-    ways.add_argument("--to-current", action="store_true", help="within the log as it is now")
+    ways.add_argument(
+        "--to-current",
+        action="store_true",
+        help="keep the offsets, but move those outside the log into it",
+    )
     ways.add_argument("--to-offset", type=INT64, metavar="N")
     ways.add_argument(
-        "--shift-by", type=INT64, metavar="N", help="back if negative (--shift-by=-5)"
+        "--shift-by",
+        type=INT64,
+        metavar="N",
+        help="forward, or backward if negative (--shift-by=-5)",
     )
     ways.add_argument("--to-datetime", metavar="ISO", help="for example 2026-11-18T12:00:00+01:00")
-    ways.add_argument("--by-duration", type=float, metavar="SECONDS", help="that long ago")
+    ways.add_argument(
+        "--by-duration",
+        type=float,
+        metavar="SECONDS",
+        help="to what was written since that long ago",
+    )
 
 
 def target_of(options: argparse.Namespace) -> Target:

@@ -33,43 +33,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
         "--dir", type=file_name, metavar="DIR", default=DEFAULT_DIRECTORY,
-        help=f"where it is (default {DEFAULT_DIRECTORY})",
+        help=f"the cluster's directory (default {DEFAULT_DIRECTORY})",
     )  # fmt: skip
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    up = actions.add_parser("up", help="make it, or start what is down", parents=[common])
-    up.add_argument("--nodes", type=number(1, _MOST_NODES), help="so many brokers (default 3)")
+    up = actions.add_parser(
+        "up", help="create the cluster, or start the nodes that are down", parents=[common]
+    )
+    up.add_argument("--nodes", type=number(1, _MOST_NODES), help="number of brokers (default 3)")
     up.add_argument(
         "--controllers", type=number(0, _MOST_NODES),
-        help="so many nodes that are only controllers (default: brokers are controllers too, "
+        help="number of nodes that are only controllers (default 0: brokers are controllers too, "
         "three of them at most)",
     )  # fmt: skip
     up.add_argument(
         "--base-port", type=number(0, 65000),
-        help="of the first broker, the next ones following; 0 takes free ones (default 9092)",
+        help="port of the first broker, the others follow; 0 takes free ports (default 9092)",
     )  # fmt: skip
     up.add_argument(
         "--set", metavar="KEY=VALUE", action="append",
         help="one of Kafka's broker settings, for all nodes; may be repeated",
     )  # fmt: skip
     up.set_defaults(run=_up)
-    status = actions.add_parser("status", help="its nodes, one a line", parents=[common])
+    status = actions.add_parser("status", help="show its nodes, one per line", parents=[common])
     status.add_argument("--json", action="store_true", help="one JSON object a line")
     status.set_defaults(run=_status)
     for name, about, run in (
-        ("kill", "kill -9", _kill),
-        ("pause", "stop it where it stands (SIGSTOP)", _pause),
-        ("resume", "let it go on (SIGCONT)", _resume),
-        ("restart", "stop it cleanly if it runs, and start it", _restart),
+        ("kill", "kill a node at once (kill -9)", _kill),
+        ("pause", "freeze a node (SIGSTOP)", _pause),
+        ("resume", "let a frozen node continue (SIGCONT)", _resume),
+        ("restart", "stop a node cleanly if it runs, then start it", _restart),
     ):
         one = actions.add_parser(name, help=about, parents=[common])
         one.add_argument("node", type=int, help="its id")
         one.set_defaults(run=run)
     roll = actions.add_parser(
-        "roll", help="restart all, one after another, each when the last is in sync",
+        "roll", help="restart all nodes one by one, each when the one before is in sync",
         parents=[common],
     )  # fmt: skip
     roll.set_defaults(run=_roll)
-    down = actions.add_parser("down", help="stop all; data stays", parents=[common])
+    down = actions.add_parser("down", help="stop all nodes; data is kept", parents=[common])
     down.set_defaults(run=_down)
 
 

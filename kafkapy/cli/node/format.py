@@ -25,7 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data", type=file_name, metavar="DIR", help="instead of log.dirs")
     parser.add_argument("--cluster-id", metavar="ID", help="default: a new one")
-    parser.add_argument("--ignore-formatted", action="store_true", help="leave formatted ones be")
+    parser.add_argument(
+        "--ignore-formatted",
+        action="store_true",
+        help="leave directories that are formatted already as they are",
+    )
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="a broker setting"
     )

@@ -59,7 +59,7 @@ def _resources() -> argparse.ArgumentParser:
         option = f"--{name.replace('_', '-')}"
         common.add_argument(option, action="append", default=[], metavar="NAME")
     common.add_argument("--cluster", action="store_true", help="the cluster itself")
-    common.add_argument("--prefixed", action="store_true", help="names are how others begin")
+    common.add_argument("--prefixed", action="store_true", help="the names are prefixes")
     return common
 
 

@@ -28,22 +28,24 @@ _AT_ONCE: Final = -1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common, dry = asking(), argparse.ArgumentParser(add_help=False)
-    dry.add_argument("--dry-run", action="store_true", help="only show what it is about")
+    dry.add_argument("--dry-run", action="store_true", help="only show what would be done")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    create = actions.add_parser("create", help="a token, of whoever asks", parents=[common, dry])
+    create = actions.add_parser(
+        "create", help="create a token for whoever asks", parents=[common, dry]
+    )
     create.add_argument("--owner", type=_principal, help="of somebody else (CREATE_TOKENS)")
     create.add_argument(
         "--renewer", action="append", default=[], type=_principal, help="may renew and end it"
     )
     create.add_argument("--max-lifetime-ms", type=_PERIOD, help="default: the brokers'")
     create.set_defaults(run=_create)
-    lists = actions.add_parser("list", help="tokens that may be seen", parents=[common])
+    lists = actions.add_parser("list", help="list the tokens you may see", parents=[common])
     lists.add_argument("--owner", action="append", type=_principal, help="of these only")
     lists.set_defaults(run=_list)
-    renew = actions.add_parser("renew", help="good for longer", parents=[common, dry])
+    renew = actions.add_parser("renew", help="make a token valid for longer", parents=[common, dry])
     _add_hmac(renew, "from now on (default: the brokers')")
     renew.set_defaults(run=_renew)
-    expire = actions.add_parser("expire", help="not good any more", parents=[common, dry])
+    expire = actions.add_parser("expire", help="end a token", parents=[common, dry])
     _add_hmac(expire, "in that time from now, not at once")
     expire.set_defaults(run=_expire)
 

@@ -29,11 +29,11 @@ _ITERATIONS: Final = number(scram.MIN_ITERATIONS, scram.MAX_ITERATIONS)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common = asking()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    lists = actions.add_parser("list", help="who has a credential", parents=[common])
+    lists = actions.add_parser("list", help="users and their mechanisms", parents=[common])
     lists.add_argument("user", nargs="*", help="of these only")
     lists.set_defaults(run=_list)
     add = actions.add_parser(
-        "add", help="a user, or another password for one who is there", parents=[common]
+        "add", help="add a user, or change the password of one", parents=[common]
     )
     add.add_argument("user")
     _add_mechanism(add, "by which it logs in; may be said twice (default: SCRAM-SHA-512)")

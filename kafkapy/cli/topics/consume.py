@@ -36,7 +36,12 @@ _MAX_BYTES: Final = 16 * 1024 * 1024
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic")
     add_bootstrap_server(parser)
-    parser.add_argument("--partition", type=INT32, action="append", help="default: all")
+    parser.add_argument(
+        "--partition",
+        type=INT32,
+        action="append",
+        help="only this one; may be repeated (default: all)",
+    )
     parser.add_argument(
         "--from",
         dest="start",
@@ -44,9 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="start, end, an offset, or a time as 2026-11-18T12:00:00Z (default start)",
     )
-    parser.add_argument("--max", type=number(1, INT64_MAX), help="stop after so many records")
+    parser.add_argument("--max", type=number(1, INT64_MAX), help="stop after this many records")
     parser.add_argument("--follow", action="store_true", help="wait for more, until Ctrl-C")
-    parser.add_argument("--committed", action="store_true", help="read_committed isolation")
+    parser.add_argument(
+        "--committed",
+        action="store_true",
+        help="only committed records, up to the first open transaction",
+    )
     parser.add_argument("--format", choices=("value", "full", "json"), default="value")
     parser.set_defaults(run=run)
 

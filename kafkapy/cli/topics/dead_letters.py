@@ -36,15 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument("--reason", help="only those whose reason contains this")
     chosen.add_argument("--origin", help="only those that came from this topic")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listed = actions.add_parser("list", help="how many, by reason and origin", parents=[chosen])
+    listed = actions.add_parser("list", help="count them by reason and origin", parents=[chosen])
     listed.set_defaults(run=_list)
-    shown = actions.add_parser("show", help="each of them", parents=[chosen])
-    shown.add_argument("--max", type=number(1, INT64_MAX), help="stop after so many")
+    shown = actions.add_parser("show", help="print each of them", parents=[chosen])
+    shown.add_argument("--max", type=number(1, INT64_MAX), help="stop after this many")
     shown.set_defaults(run=_show)
-    replay = actions.add_parser("replay", help="back to where they came from", parents=[chosen])
-    replay.add_argument("--to", help="another topic than the origin's")
+    replay = actions.add_parser(
+        "replay", help="write them to the topics they came from, then remove them", parents=[chosen]
+    )
+    replay.add_argument("--to", help="write them to this topic instead")
     replay.set_defaults(run=_replay)
-    drop = actions.add_parser("drop", help="they are over", parents=[chosen])
+    drop = actions.add_parser("drop", help="remove them", parents=[chosen])
     drop.set_defaults(run=_drop)
 
 

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--unclean", action="store_true",
-        help="a replica that may lack records, where none that has all of them is there",
+        help="where no replica in sync is left, elect one that may lack records",
     )  # fmt: skip
     parser.set_defaults(run=_elect)
 
@@ -53,13 +53,16 @@ def _elect(options: argparse.Namespace) -> int:
         for result in answer.replica_election_results
         for one in result.partition_result
     ]
-    show(_elected(results), as_json=options.json, empty="all are led as they should be")
-    # The others are led all the same: name every one that is not.
-    check_all(
+    refused = [
         (one.error_code, f"{topic}-{one.partition_id}", one.error_message)
         for topic, one in results
-        if one.error_code != ErrorCode.ELECTION_NOT_NEEDED
-    )
+        if one.error_code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)
+    ]
+    elected = _elected(results)
+    if elected or not refused:
+        show(elected, as_json=options.json, empty="no partition needs an election")
+    # The others are led all the same: name every one that is not.
+    check_all(refused)
     return 0
 
 

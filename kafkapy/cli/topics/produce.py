@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bootstrap_server(parser)
     parser.add_argument("--format", choices=("value", "key:value", "json"), default="value")
     parser.add_argument("--separator", default=":", help="between key and value (default ':')")
-    parser.add_argument("--partition", type=INT32, help="all records to this partition")
+    parser.add_argument("--partition", type=INT32, help="write all records to this partition")
     parser.add_argument("--acks", choices=("1", "all"), default="all")
     parser.add_argument(
         "--compression", choices=[codec.name.lower() for codec in Codec], default="none"

@@ -53,23 +53,35 @@ _LOOK_SECONDS: Final = 0.2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic")
-    parser.add_argument("--into", required=True, metavar="TOPIC", help="the smaller one")
-    parser.add_argument("--partitions", type=INT32, help="how many it gets: a half, a third ...")
+    parser.add_argument(
+        "--into", required=True, metavar="TOPIC", help="the topic with fewer partitions"
+    )
+    parser.add_argument(
+        "--partitions", type=INT32, help="how many the new topic gets; must divide the old number"
+    )
     steps = parser.add_mutually_exclusive_group()
-    steps.add_argument("--seal", action="store_true", help="the old one takes no new records")
+    steps.add_argument(
+        "--seal",
+        action="store_true",
+        help="refuse new records in the old topic, and wait until all are moved",
+    )
     steps.add_argument(
         "--group",
         action="append",
-        help="this group, which has stopped, goes on in the smaller one; may be repeated",
+        help="move the offsets of this stopped group to the new topic; may be repeated",
     )
-    steps.add_argument("--finish", action="store_true", help="delete the old one")
+    steps.add_argument("--finish", action="store_true", help="delete the old topic")
     parser.add_argument(
         "--view",
         action="store_true",
-        help="with --finish: its name stays, for who only reads, as a view of the smaller one",
+        help="with --finish: keep the old name, for readers, as a view of the new topic",
     )
     parser.add_argument(
-        "--timeout", type=seconds, default=60.0, metavar="SECONDS", help="of waiting (60)"
+        "--timeout",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="how long to wait (default 60)",
     )
     parser.set_defaults(run=run)
 
@@ -237,7 +249,8 @@ class _Shrinking:
             if left:
                 which = ", ".join(map(str, left))
                 raise Failed(
-                    f"group {group} has not read {self._old} to its end: partition {which} has more"
+                    f"group {group} has not read {self._old} to its end: "
+                    f"there are unread records in partition {which}"
                 )
             commit_offsets(client, group, marks)
 

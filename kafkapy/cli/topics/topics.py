@@ -25,44 +25,50 @@ _TIMEOUT_MS: Final = 60_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common = asking()
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="names and sizes", parents=[common]).set_defaults(run=_list)
+    actions.add_parser(
+        "list", help="names, partitions and replicas", parents=[common]
+    ).set_defaults(run=_list)
     describe = actions.add_parser(
         "describe", help="partitions, leaders, replicas, offsets", parents=[common]
     )
     describe.add_argument("topic")
     describe.set_defaults(run=_describe)
-    create = actions.add_parser("create", help="a new topic", parents=[common])
+    create = actions.add_parser("create", help="create a topic", parents=[common])
     create.add_argument("topic")
     create.add_argument("--partitions", type=INT32, default=-1, help="default: num.partitions")
     create.add_argument("--replication-factor", type=INT16, default=-1)
     create.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     create.set_defaults(run=_create)
-    alter = actions.add_parser("alter", help="more partitions, other settings", parents=[common])
+    alter = actions.add_parser("alter", help="add partitions, change settings", parents=[common])
     alter.add_argument("topic")
-    alter.add_argument("--partitions", type=INT32, help="the new number")
+    alter.add_argument("--partitions", type=INT32, help="how many there will be")
     alter.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     alter.add_argument("--delete-config", action="append", default=[], metavar="KEY")
     alter.set_defaults(run=_alter)
     shrink.add_arguments(
         actions.add_parser(
             "shrink",
-            help="fewer partitions, in another topic, with every record and in order",
+            help="move a topic into one with fewer partitions, in order, with all records",
             parents=[common],
         )
     )
     elect.add_arguments(
         actions.add_parser(
-            "elect", help="preferred leaders, or unclean ones where nobody leads", parents=[common]
+            "elect",
+            help="elect preferred leaders, or unclean ones where there is no leader",
+            parents=[common],
         )
     )
-    delete = actions.add_parser("delete", help="topics and all their records", parents=[common])
+    delete = actions.add_parser(
+        "delete", help="delete topics and all their records", parents=[common]
+    )
     delete.add_argument("topic", nargs="+")
     delete.set_defaults(run=_delete)
     configs = actions.add_parser(
-        "configs", help="settings in force, and who set them", parents=[common]
+        "configs", help="settings in force, and where each was set", parents=[common]
     )
     configs.add_argument("topic")
-    configs.add_argument("--all", action="store_true", help="the defaults too")
+    configs.add_argument("--all", action="store_true", help="also settings at their defaults")
     configs.set_defaults(run=_configs)
 
 

@@ -27,7 +27,7 @@ _MAX_TIMEOUT_MS: Final = 900_000
 
 def add_arguments(actions: Any, common: argparse.ArgumentParser) -> None:
     find = actions.add_parser(
-        "find-hanging", help="open transactions that nobody will end", parents=[common]
+        "find-hanging", help="open transactions that no coordinator will end", parents=[common]
     )
     find.add_argument(
         "--topic",

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     describe.add_argument("id")
     describe.set_defaults(run=_describe)
     hanging.add_arguments(actions, common)
-    abort = actions.add_parser("abort", help="end what is open, undecided", parents=[common])
+    abort = actions.add_parser("abort", help="abort an open transaction", parents=[common])
     abort.add_argument("id", nargs="?", help="of a transaction that its coordinator knows")
     hanging.add_abort_arguments(abort)
     abort.set_defaults(run=_abort)

@@ -37,7 +37,7 @@ class Lagging:
 
 def _asked(node: Any, peer: Peer) -> Later:
     row = SimpleNamespace(partition_index=0, offset=5)
-    body = SimpleNamespace(
+    body: Any = SimpleNamespace(
         topics=[SimpleNamespace(name="t", partitions=[row])], timeout=timedelta(seconds=1)
     )
     answer = delete_records.handle(node, Call(21, 2, 1, "x", body, peer, Instant(0)))

@@ -65,6 +65,25 @@ def test_where_nobody_leads_whoever_is_there_may_be_told_to(kafka: Cluster, elec
     assert kafka.leader("orders") == 5
 
 
+def test_an_election_that_failed_is_not_called_needless(
+    kafka: Cluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    kafka.create_topic("orders", 1, assignment={0: [4, 3]})
+    kafka.kill(4)
+    kafka.wait_for(lambda: kafka.leader("orders") == 3, "3 leads")
+    command = ["topics", "elect", "orders", "--bootstrap-server", kafka.bootstrap]
+    assert main(command) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "orders-0: PREFERRED_LEADER_NOT_AVAILABLE" in err
+    kafka.start(4)
+    kafka.wait_until_whole()
+    assert main(command) == 0
+    capfd.readouterr()
+    assert main(command) == 0
+    assert capfd.readouterr().out == "no partition needs an election\n"
+
+
 def test_what_cannot_be_is_told(elect: Elect) -> None:
     assert "no such" in (said := elect("nowhere")[2].lower()) or "unknown" in said
     code, _, err = elect("--unclean")
