@@ -94,9 +94,11 @@ class _Deleting:
         return self._later
 
     def _look(self) -> None:
+        if not self._watched:
+            return  # it has left, and was told all the same: with the others, before
         for row in self._rows:
             row.look()
-        if self.is_done and not self._later.is_resolved:
+        if self.is_done:
             self._resolve()
 
     def _time_is_up(self) -> None:
@@ -114,7 +116,8 @@ class _Deleting:
     def _leave(self) -> None:
         """Nothing is waited for any more; the client may have gone."""
         self._timer.cancel()
-        for partition in self._watched:
+        watched, self._watched = self._watched, []
+        for partition in watched:
             partition.start_watchers.remove(self._look)
 
     def answer(self) -> Fields:
