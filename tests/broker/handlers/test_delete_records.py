@@ -37,10 +37,11 @@ class Lagging:
 
 def _asked(node: Any, peer: Peer) -> Later:
     row = SimpleNamespace(partition_index=0, offset=5)
-    body: Any = SimpleNamespace(
+    body = SimpleNamespace(
         topics=[SimpleNamespace(name="t", partitions=[row])], timeout=timedelta(seconds=1)
     )
-    answer = delete_records.handle(node, Call(21, 2, 1, "x", body, peer, Instant(0)))
+    call: Call[Any] = Call(21, 2, 1, "x", body, peer, Instant(0))
+    answer = delete_records.handle(node, call)
     assert isinstance(answer, Later)
     return answer
 
