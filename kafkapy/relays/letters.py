@@ -85,6 +85,14 @@ class Letter(NamedTuple):
     def is_wanted(self, reason: str | None, origin: str | None) -> bool:
         return (reason is None or reason in self.reason) and origin in (None, self.origin[0])
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether it says at all that it is a dead letter: any topic may be named by mistake."""
+        return self.origin[0] is not None or self.reason != UNKNOWN
+
+    def may_be_dropped(self, reason: str | None) -> bool:
+        return self.is_marked or reason is not None
+
     def anew(self, content: Record, timestamp: int) -> NewRecord:
         """As it was when it came for the first time."""
         kept: Headers = tuple(one for one in content.headers if not one[0].startswith(self.own))

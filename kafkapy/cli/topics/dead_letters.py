@@ -23,7 +23,7 @@ from kafkapy.cli.topics.consume import as_json, as_time, consumed
 from kafkapy.cli.topics.produce import send
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord
-from kafkapy.relays.letters import NOT_FORGOTTEN, Letter, Over, are_over, letter_of
+from kafkapy.relays.letters import NOT_FORGOTTEN, UNKNOWN, Letter, Over, are_over, letter_of
 
 _AT_ONCE: Final = 500
 _TIMEOUT_MS: Final = 30_000
@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     replay.add_argument("--to", help="write them to this topic instead")
     replay.set_defaults(run=_replay)
     drop = actions.add_parser("drop", help="remove them", parents=[chosen])
+    drop.add_argument("--dry-run", action="store_true", help="say how many, remove none")
     drop.set_defaults(run=_drop)
 
 
@@ -125,13 +126,22 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 def _drop(options: argparse.Namespace) -> int:
-    count = 0
+    count = unmarked = 0
     with Client(options.server) as client:
         for letters in _some_at_a_time(_letters(client, options)):
-            _say_over(client, options.topic, letters)
-            count += len(letters)
-        _forget(client, options)
-    print(f"{count} dropped")
+            dropped = [one for one in letters if one.may_be_dropped(options.reason)]
+            unmarked += len(letters) - len(dropped)
+            count += len(dropped)
+            if not options.dry_run:
+                _say_over(client, options.topic, dropped)
+        if not options.dry_run:
+            _forget(client, options)
+    print(f"{count} would be dropped" if options.dry_run else f"{count} dropped")
+    if unmarked:
+        raise Failed(
+            f"{unmarked} records have no header that makes them dead letters, and stay: "
+            f"--reason {UNKNOWN} drops such records"
+        )
     return 0
 
 

@@ -192,8 +192,11 @@ class DeadLetters:
         body=Told("Which", shapes.fields(maybe=_WISH)),
         answers={
             200: Told(
-                "Not `isAll`: ask again",
-                shapes.fields({"dropped": shapes.WHOLE, "isAll": shapes.FLAG}),
+                "`unmarked`: so many records say nothing of a dead letter, and stay unless "
+                "`reason` is `unknown`; not `isAll`: ask again",
+                shapes.fields(
+                    {"dropped": shapes.WHOLE, "unmarked": shapes.WHOLE, "isAll": shapes.FLAG}
+                ),
             )
         },
         problems=(404,),
@@ -201,8 +204,8 @@ class DeadLetters:
     async def drop(self, request: Request) -> Response:
         body = only(await json_object(request), ("reason", "origin", "limit"))
         moving = _Moving(self._site.kafka(request), request.path_params["topic"], body)
-        count, _, is_all = await moving.run(is_replay=False)
-        return JSONResponse({"dropped": count, "isAll": is_all})
+        count, unmarked, is_all = await moving.run(is_replay=False)
+        return JSONResponse({"dropped": count, "unmarked": unmarked, "isAll": is_all})
 
 
 class _Moving:
@@ -214,7 +217,8 @@ class _Moving:
         self._wanted = _Wanted(_text(body, "reason"), _text(body, "origin"))
         self._to = _text(body, "to")
         self._limit = bounded(body.get("limit", _MOST_MOVED), "limit", 1, _MOST_MOVED)
-        self._count = self._gone = 0
+        # Moved; and left where they are.
+        self._count = self._left = 0
         self._judged: set[str] = set()
 
     async def run(self, *, is_replay: bool) -> tuple[int, int, bool]:
@@ -232,14 +236,19 @@ class _Moving:
         await self._end(some, is_replay)
         if self._count:
             await _forget(self._kafka, self._topic)
-        return self._count, self._gone, is_all
+        return self._count, self._left, is_all
 
     async def _end(self, some: list[Letter], is_replay: bool) -> None:
-        over = await self._send(some) if is_replay else some
+        over = await self._send(some) if is_replay else self._marked(some)
         for partition, offsets in _by_partition(over):
             said = are_over(offsets, _now())
             await records.produce(self._kafka, self._topic, partition, [said])
         self._count += len(over)
+
+    def _marked(self, some: list[Letter]) -> list[Letter]:
+        marked = [one for one in some if one.may_be_dropped(self._wanted.reason)]
+        self._left += len(some) - len(marked)
+        return marked
 
     async def _send(self, some: list[Letter]) -> list[Letter]:
         """Those of which there was something to send."""
@@ -252,7 +261,7 @@ class _Moving:
                 raise Problem(409, f'{where} does not say where it came from: say "to" which topic')
             content = await _content(self._kafka, one)
             if content is None:
-                self._gone += 1
+                self._left += 1
                 continue
             if topic not in self._judged:
                 await self._kafka.require(Operation.WRITE, ResourceType.TOPIC, topic)

@@ -104,6 +104,22 @@ def test_dropped_ones_are_over_in_the_middle_too(
     assert shown(kafka, capfd) == []
 
 
+def test_of_a_topic_without_dead_letters_nothing_is_dropped_by_mistake(
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    kafka.produce(TOPIC, "an order")
+    bury(kafka, "a letter", "ValueError: no")
+    kafka.wait_for(TOPIC, 2)
+    assert run(kafka, "drop", "--dry-run") == 1
+    assert "1 would be dropped" in capfd.readouterr().out
+    assert len(shown(kafka, capfd)) == 2
+    assert run(kafka, "drop") == 1
+    assert "1 records have no header that makes them dead letters" in capfd.readouterr().err
+    assert [row["value"] for row in shown(kafka, capfd)] == ["an order"]
+    assert run(kafka, "drop", "--reason", "unknown") == 0
+    assert shown(kafka, capfd) == []
+
+
 def test_letters_of_others_are_understood(kafka: Broker, capfd: pytest.CaptureFixture[str]) -> None:
     """A share group's, whose content is in the origin; Connect's; Spring's with its numbers."""
     kafka.produce("elsewhere", "whole", key="k")

@@ -101,9 +101,26 @@ def test_dropped_ones_are_over_in_the_middle_too(
     for value, reason in (("a", "keep"), ("b", "drop"), ("c", "drop"), ("d", "keep")):
         bury(broker, topic, value, reason)
     broker.wait_for(topic, 4)
-    assert done(over_http, topic, "drop", reason="drop") == {"dropped": 2, "isAll": True}
+    assert done(over_http, topic, "drop", reason="drop") == {
+        "dropped": 2,
+        "unmarked": 0,
+        "isAll": True,
+    }
     assert values(over_http, topic) == ["a", "d"]
     assert [row["count"] for row in asked(over_http, topic)["reasons"]] == [2]
+
+
+def test_records_that_are_no_dead_letters_are_not_dropped_by_mistake(
+    broker: Broker, over_http: httpx.Client, topic: str
+) -> None:
+    broker.produce(topic, "an order", partition=0)
+    bury(broker, topic, "a letter", "drop")
+    broker.wait_for(topic, 2)
+    told = done(over_http, topic, "drop")
+    assert (told["dropped"], told["unmarked"]) == (1, 1)
+    assert values(over_http, topic) == ["an order"]
+    assert done(over_http, topic, "drop", reason="unknown")["dropped"] == 1
+    assert values(over_http, topic) == []
 
 
 def test_what_only_the_origin_has_is_read_there(
