@@ -89,6 +89,9 @@ def test_metadata_has_a_limit_for_each_partition(world: World) -> None:
     assert too_long.reply.errors == (ErrorCode.OFFSET_METADATA_TOO_LARGE,)
     assert world.committed("orders", 0) == -1
     assert world.commit("orders", 0, 1, metadata="x" * 4096).reply.errors == (NONE,)
+    assert world.commit("orders", 0, 1, metadata="é" * 4096).reply.errors == (NONE,)
+    twice = world.commit("orders", 0, 1, metadata="\N{PARTY POPPER}" * 2049)
+    assert twice.reply.errors == (ErrorCode.OFFSET_METADATA_TOO_LARGE,), "as Java counts it"
 
 
 def test_a_members_commit_is_fenced_by_its_generation(world: World) -> None:

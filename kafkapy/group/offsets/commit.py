@@ -109,4 +109,6 @@ def _answer(offsets: tuple[OffsetToCommit, ...], ctx: Context) -> OffsetsCommitt
 
 
 def _is_small_enough(offset: OffsetToCommit, ctx: Context) -> bool:
-    return len(offset.metadata) <= ctx.settings.offset_metadata_max_bytes
+    """As Java counts what a string has: a character outside of the BMP twice."""
+    metadata, most = offset.metadata, ctx.settings.offset_metadata_max_bytes
+    return len(metadata) <= most and len(metadata.encode("utf-16-le")) <= 2 * most
