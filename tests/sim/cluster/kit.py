@@ -8,7 +8,9 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.sim.clients.actors import Actor
 from kafkapy.sim.cluster.clients.direct import Client
+from kafkapy.sim.cluster.clients.routed import ClusterClient
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.world import COMBINED, ClusterWorld
 
@@ -79,6 +81,11 @@ class Kit:
 
     def wait(self, condition: Callable[[], bool], within_ms: int = 60_000) -> None:
         self.world.run_until(condition, within_ms)
+
+    def play(self, actor: Actor) -> None:
+        """A client that finds its brokers as stock ones do, to its end."""
+        playing = ClusterClient(self.world, "onlooker").play(actor)
+        self.wait(lambda: playing.is_done)
 
     def others(self, host: Host) -> list[str]:
         """The names of the other machines of the cluster; clients are none."""

@@ -8,16 +8,12 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
-from kafkapy.sim.checkers import History, Outcome, Poll
+from kafkapy.sim.checkers import History
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep, Together
-from kafkapy.sim.clients.transactional_producer import TransactionalProducer
 from kafkapy.sim.cluster.clients.administrator import Administrator, Topic
 from kafkapy.sim.cluster.clients.idempotent import IdempotentProducer, _Batch
-from kafkapy.sim.cluster.clients.routed import ClusterClient
 from kafkapy.sim.cluster.clients.watcher import watcher
 from kafkapy.sim.promises.cluster import (
-    ONLOOKER,
-    judge_history,
     judge_images,
     judge_replicas,
     look_at_metadata,
@@ -80,16 +76,11 @@ def test_changes_that_a_broker_does_not_know(
     kit: Kit, topics: list[Topic], deleted: set[str], said: str
 ) -> None:
     promised = Administrator(kit.world.clock, SimRng(1), 3, lambda: True)
-    _play(kit, look_at_metadata(promised, 1))
+    kit.play(look_at_metadata(promised, 1))
     promised.topics = {topic.name: topic for topic in topics}
     promised.deleted = deleted
     with pytest.raises(BrokenPromise, match=f"broker 1: {said}"):
-        _play(kit, look_at_metadata(promised, 1))
-
-
-def _play(kit: Kit, actor: Actor) -> None:
-    playing = ClusterClient(kit.world, "onlooker").play(actor)
-    kit.wait(lambda: playing.is_done)
+        kit.play(look_at_metadata(promised, 1))
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -159,33 +150,6 @@ def test_a_leader_that_does_not_know_what_it_has_acknowledged(kit: Kit, is_again
 def _produced(error: ErrorCode) -> Any:
     row = SimpleNamespace(error_code=error, base_offset=-1)
     return SimpleNamespace(responses=[SimpleNamespace(partition_responses=[row])])
-
-
-def test_a_client_that_uses_sequence_numbers_again_after_an_abort_loses_what_it_commits(
-    kit: Kit,
-) -> None:
-    """As librdkafka does with records that it drops and that are there all the same: to a broker,
-    Apache Kafka's too, they are sent again (docs/FAILOVER.md)."""
-    partition, history = TopicPartition("t", 0), History()
-    producer = TransactionalProducer(kit.world.clock, history, 1, "copy", False, 60_000)
-
-    def act() -> Actor:
-        yield from producer.begin()
-        for value, commits in (("dropped", False), ("committed", True)):
-            operation = producer.open()
-            yield from producer.send(partition, [value])
-            yield from producer.end(operation, commit=commits)
-            producer._sequences.clear()
-
-    _play(kit, act())
-    dropped, committed = (send for operation in history.operations for send in operation.sends)
-    assert committed.offset is not None
-    assert committed.offset == dropped.offset
-    end = kit.partition(kit.leader()).log.log_end_offset
-    assert end == committed.offset + 3  # it, and the markers of both transactions
-    history.complete(history.invoke(ONLOOKER), Outcome.OK, Poll(partition, 0, end))
-    with pytest.raises(BrokenPromise, match="lost write"):
-        judge_history(history)
 
 
 def test_a_first_batch_that_was_not_taken_while_those_behind_it_were_is_given_up() -> None:

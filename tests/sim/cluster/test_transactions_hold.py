@@ -7,8 +7,12 @@ import pytest
 
 from kafkapy.broker.partitions.shard_log import PartitionShardLog
 from kafkapy.core.errors import DiskFailed, ErrorCode
+from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.sim.checkers import History
+from kafkapy.sim.clients.actors import Actor
+from kafkapy.sim.clients.transactional_producer import TransactionalProducer
 from kafkapy.sim.cluster.clients.wire import Wire
 from kafkapy.sim.world.file import SimFileSlice
 from tests.sim.cluster.kit import Kit
@@ -377,3 +381,23 @@ def test_a_coordinator_that_has_not_heard_of_the_offsets_topic_does_not_take_it_
     network.mend_both(controller.name, f"n{coordinator}")
     world.run(3000)
     assert kit.fetched(group, 0) == [(7, ErrorCode.NONE)]
+
+
+def test_sequence_numbers_that_are_used_again_after_an_abort_are_not_called_written() -> None:
+    """As librdkafka does with records that it drops and that are there all the same. Apache Kafka
+    says that they are there, and commits a transaction without them (docs/decisions/0010)."""
+    kit = Kit(1)
+    producer = TransactionalProducer(kit.world.clock, History(), 1, "copy", False, 60_000)
+
+    def act() -> Actor:
+        yield from producer.begin()
+        for value, commits in (("dropped", False), ("committed", True)):
+            operation = producer.open()
+            yield from producer.send(TopicPartition("t", 0), [value])
+            yield from producer.end(operation, commit=commits)
+            producer._sequences.clear()
+
+    with pytest.raises(AssertionError, match="UNKNOWN_PRODUCER_ID"):
+        kit.play(act())
+    log = kit.partition(kit.leader()).log
+    assert log.log_end_offset == 2, "what was dropped, and its abort marker"
