@@ -10,6 +10,7 @@ There is one log of a partition in use on a node, and at most one future copy of
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
@@ -117,9 +118,15 @@ class AllLogs:
 
     def settle(self, is_stray: IsStray) -> None:
         """All are open. `is_stray(topic partition, topic id)`: the metadata knows no such
-        replica here; its directory is put aside, not deleted."""
-        self._put_strays_aside(is_stray)
-        self._settle_futures()
+        replica here; its directory is put aside, not deleted. A disk that fails meanwhile takes
+        its own directory offline, as at any other time."""
+        seen: dict[TopicPartition, PartitionLog] = {}
+        for directory in self._online():
+            with suppress(DiskFailed):  # `on_failed` was told
+                self._put_strays_aside(directory, is_stray, seen)
+        for directory in self._online():
+            with suppress(DiskFailed):
+                self._settle_futures(directory)
 
     def start(self) -> None:
         """From now on `tick` is called when something is due."""
@@ -134,23 +141,28 @@ class AllLogs:
         unclean = [one.path for one in self._online() if one.logs and not one.was_clean]
         return {"unclean": ",".join(unclean)} if unclean else {}
 
-    def _put_strays_aside(self, is_stray: IsStray) -> None:
-        seen: dict[TopicPartition, PartitionLog] = {}
-        for directory in self._online():
-            # A copy first of all: without its original it would take the name of a new topic.
-            for future in list(directory.futures.values()):
-                if is_stray(future.topic_partition, future.topic_id):
-                    self._put_aside(directory, future, DirectoryKind.STRAY)
-            for log in list(directory.logs.values()):
-                twin = seen.get(log.topic_partition)
-                if is_stray(log.topic_partition, log.topic_id):
-                    self._put_aside(directory, log, DirectoryKind.STRAY)
-                elif twin is None:
-                    seen[log.topic_partition] = log
-                else:  # a move was cut off between its two renames: the copy has it all
-                    shorter = min(log, twin, key=lambda one: one.log_end_offset)
-                    seen[log.topic_partition] = twin if shorter is log else log
-                    self._put_aside(self._directory_of(shorter), shorter, DirectoryKind.STRAY)
+    def _put_strays_aside(
+        self, directory: LogDirectory, is_stray: IsStray, seen: dict[TopicPartition, PartitionLog]
+    ) -> None:
+        # A copy first of all: without its original it would take the name of a new topic.
+        for future in list(directory.futures.values()):
+            if is_stray(future.topic_partition, future.topic_id):
+                self._put_aside(directory, future, DirectoryKind.STRAY)
+        for log in list(directory.logs.values()):
+            twin = seen.get(log.topic_partition)
+            if is_stray(log.topic_partition, log.topic_id):
+                self._put_aside(directory, log, DirectoryKind.STRAY)
+            elif twin is None:
+                seen[log.topic_partition] = log
+            else:  # a move was cut off between its two renames: the copy has it all
+                shorter = min(log, twin, key=lambda one: one.log_end_offset)
+                seen[log.topic_partition] = twin if shorter is log else log
+                its_directory = self._directory_of(shorter)
+                try:
+                    self._put_aside(its_directory, shorter, DirectoryKind.STRAY)
+                except DiskFailed:
+                    if its_directory is directory:
+                        raise
 
     def _put_aside(
         self, directory: LogDirectory, log: PartitionLog, kind: DirectoryKind
@@ -163,17 +175,20 @@ class AllLogs:
             self.on_failed(error)
             raise
 
-    def _settle_futures(self) -> None:
+    def _settle_futures(self, directory: LogDirectory) -> None:
         """Go on with moves; a copy whose original is gone is all there is of it."""
-        for directory in self._online():
-            for future in list(directory.futures.values()):
-                current = self.get(future.topic_partition)
-                if current is not None and future.topic_id in (None, current.topic_id):
-                    self._resume_move(current, future)
-                elif current is not None:
-                    self._put_aside(directory, future, DirectoryKind.DELETED)
-                elif all(one.is_online for one in self._directories.values()):
+        for future in list(directory.futures.values()):
+            current = self.get(future.topic_partition)
+            if current is not None and future.topic_id in (None, current.topic_id):
+                self._resume_move(current, future)
+            elif current is not None:
+                self._put_aside(directory, future, DirectoryKind.DELETED)
+            elif all(one.is_online for one in self._directories.values()):
+                try:
                     directory.promote(future, None)
+                except DiskFailed as error:
+                    self.on_failed(error)
+                    raise
 
     # -- looking
 

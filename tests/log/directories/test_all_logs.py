@@ -254,6 +254,27 @@ def test_what_fails_in_the_background_is_told(machine: Machine) -> None:
     assert logs.is_offline(ORDERS)
 
 
+@pytest.mark.parametrize("is_copy", [False, True])
+def test_a_disk_that_fails_while_strays_are_put_aside_takes_its_directory_offline(
+    machine: Machine, is_copy: bool
+) -> None:
+    """Seed 147: the node died of it. What the other directories have is served."""
+    logs = machine.started()
+    append(create(logs, ORDERS))
+    append(create(logs, PAYMENTS))
+    path = logs.path_of(get(logs, ORDERS))
+    machine.stop(logs)
+    if is_copy:
+        machine.disk.rename(f"{path}/orders-0", f"{path}/orders-0.{'0' * 32}-future")
+    again = machine.directories()
+    for _ in again.load(lambda topic: CONFIG):
+        pass
+    machine.disk.fail("rename", in_path="/orders-0", cause="bad sector")
+    again.settle(lambda topic_partition, _: topic_partition == ORDERS and not is_copy)
+    assert again.is_directory_offline(path)
+    assert again.get(PAYMENTS) is not None
+
+
 def test_a_failed_directory_gets_no_mark_at_the_stop(machine: Machine) -> None:
     logs = machine.started()
     for topic_partition in (ORDERS, PAYMENTS):
