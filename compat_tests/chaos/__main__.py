@@ -12,9 +12,9 @@ from pathlib import Path
 
 from compat_tests import installation
 from compat_tests.chaos.cluster import Cluster
-from compat_tests.chaos.run import Run
+from compat_tests.chaos.run import Run, Stuck
 from compat_tests.chaos.troubles import ALL
-from compat_tests.crashes import UNAVAILABLE
+from compat_tests.crashes import STUCK, UNAVAILABLE
 from compat_tests.targets import KAFKAPY, TARGETS
 
 
@@ -39,6 +39,9 @@ def main() -> None:
     except installation.Unavailable as reason:
         print(reason, file=sys.stderr)
         sys.exit(UNAVAILABLE)
+    except Stuck as reason:
+        print(reason, file=sys.stderr)
+        sys.exit(STUCK)
     except BaseException:
         run.recording.write(scratch / "history.txt")
         print(

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
+from confluent_kafka import TopicPartition
+
 from compat_tests.chaos.asking import leader_of
 from compat_tests.chaos.cluster import Cluster
 from compat_tests.chaos.group_reader import CLASSIC, CONSUMER, GroupReader
@@ -39,7 +41,11 @@ from compat_tests.crashes.consumers import (
     keep_copying,
     keep_reading,
 )
-from compat_tests.crashes.producers import keep_writing, keep_writing_plainly
+from compat_tests.crashes.producers import (
+    TransactionalProducer,
+    keep_writing,
+    keep_writing_plainly,
+)
 from compat_tests.crashes.recording import Recording
 from compat_tests.waiting import PATIENCE_S, wait_for
 
@@ -67,6 +73,10 @@ GROUPS: Final = {
 
 class Broken(AssertionError):
     """A promise was not kept."""
+
+
+class Stuck(Exception):
+    """A library does not come back from what the server does for a fresh client at once."""
 
 
 class Told(NamedTuple):
@@ -263,8 +273,29 @@ class Run:
         try:
             wait_for(what, lambda: not lagging(), timeout_s=4 * PATIENCE_S)
         except AssertionError:
+            slow = lagging()
             faulthandler.dump_traceback(sys.stderr)
-            raise Broken(f"{what}: not {lagging()}") from None
+            is_transactional = bool(slow) and set(slow) <= {*WRITERS, COPIER}
+            if is_transactional and self._works_for_a_fresh_client():
+                raise Stuck(f"{what}: not {slow}, but a fresh client did the same") from None
+            raise Broken(f"{what}: not {slow}") from None
+
+    def _works_for_a_fresh_client(self) -> bool:
+        """What writers and the copy do, offsets of the copy's group included. The run is over."""
+        bootstrap, is_done = self.cluster.bootstrap, threading.Event()
+
+        def play() -> None:
+            producer = TransactionalProducer(bootstrap, "fresh", TRANSACTION_TIMEOUT_MS)
+            producer.start(lambda: False)
+            producer.begin()
+            producer.send(*WRITTEN[0], "fresh")
+            group = consumer(bootstrap, COMMITTED, group_id=COPY)
+            producer.send_offsets([TopicPartition(TOPIC, 0, 0)], group.consumer_group_metadata())
+            producer.commit()
+            is_done.set()
+
+        threading.Thread(target=play, daemon=True).start()
+        return is_done.wait(PATIENCE_S)
 
     def _group_gap(self, group: tuple[str, str], since: float, until: float) -> float:
         """Together its members have all partitions; a rebalance may leave one without any."""
