@@ -20,7 +20,9 @@ def settings(asked: dict[str, object]) -> dict[str, object]:
         "fetch.wait.max.ms": 50,
         "topic.metadata.refresh.interval.ms": 500,
         "reconnect.backoff.max.ms": 500,
-        "log_level": 3,
+        # Into the member's log file: what the library did when a test says that it did nothing.
+        "debug": "cgrp,broker,metadata,protocol",
+        "log_level": 7,
     }
     if asked["protocol"] == "classic":
         cooperative = asked["assignor"] == "cooperative"

@@ -1,6 +1,7 @@
 """A topic that is written to, the members of one group that read it, and the verdict."""
 
 import itertools
+import logging
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -30,10 +31,15 @@ _news = itertools.count()
 class Load:
     """Records to every partition of some topics, one each about fifty times a second."""
 
-    def __init__(self, broker: str) -> None:
-        self._producer = Producer(
-            {"bootstrap.servers": broker, "linger.ms": 5, "log_level": 2, "acks": "all"}
-        )
+    def __init__(self, broker: str, log: Path) -> None:
+        settings = {"bootstrap.servers": broker, "linger.ms": 5, "acks": "all"}
+        # What the library did when a test says that it did nothing.
+        settings |= {"debug": "broker,metadata,topic,protocol", "log_level": 7}
+        self._log = logging.FileHandler(log)
+        self._log.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        logger = logging.Logger("load", logging.DEBUG)
+        logger.addHandler(self._log)
+        self._producer = Producer(settings, logger=logger)
         self._targets: tuple[Partition, ...] = ()
         self.stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -62,6 +68,13 @@ class Load:
         left = self._producer.flush(PATIENCE_S)
         assert left == 0, f"{left} records had no acknowledgement"
 
+    def end(self) -> None:
+        """Whether all is acknowledged or not."""
+        self.stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._log.close()
+
     def _knows(self, targets: tuple[Partition, ...]) -> bool:
         topics = self._producer.list_topics(timeout=PATIENCE_S).topics
         return all(
@@ -88,7 +101,7 @@ class GroupWorld:
         self.members: list[Member] = []
         self.partitions: list[Partition] = []
         self.is_disturbed = False  # nodes are restarted meanwhile
-        self.load = Load(broker)
+        self.load = Load(broker, directory / "load.log")
         self._directory = directory
         self._admin: AdminClient = admin(broker)
         # Of the group by its name only: it never joins.
@@ -231,7 +244,7 @@ class GroupWorld:
 
     def end(self) -> None:
         """Whatever happened: nobody is left behind."""
-        self.load.stopping.set()
+        self.load.end()
         self._observer.close()
         for member in self.members:
             if member.is_running:

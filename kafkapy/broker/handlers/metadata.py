@@ -178,7 +178,9 @@ def _response(
         "throttle_time": 0,
         "brokers": [
             {"node_id": one.node_id, "host": one.host, "port": one.port, "rack": one.rack}
-            for one in node.cluster.brokers(call.peer.listener, and_fenced=node.recently_dead)
+            for one in node.cluster.brokers_for_clients(
+                call.peer.listener, node.node_id, node.recently_dead
+            )
         ],
         "cluster_id": node.cluster_id,
         # KRaft tells clients some broker: whoever it is forwards to the controller.

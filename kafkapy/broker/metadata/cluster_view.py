@@ -45,6 +45,15 @@ class ClusterView:
             if endpoint.name == listener
         ]
 
+    def brokers_for_clients(
+        self, listener: str, answering: int, and_fenced: Container[int] = ()
+    ) -> list[NodeAddress]:
+        """Never nobody: the node that answers is there. The last one to stop is fenced before it
+        hangs up, and librdkafka, told of no brokers, drops all it knows and never asks again."""
+        return self.brokers(listener, and_fenced=and_fenced) or self.brokers(
+            listener, and_fenced=(answering,)
+        )
+
     def endpoints_of(self, node_ids: Collection[int], listener: str) -> list[NodeEndpoint]:
         """Of those brokers that are alive: hints where to go instead (KIP-951)."""
         if not node_ids:
