@@ -1,6 +1,7 @@
 """Leaders that have just hung up: they may be dead, and then others lead in a moment.
 
-    the connection to a leader ends --> in doubt --+--> its fetches are answered again
+    the connection to a leader ends --> in doubt --+--> its fetches are answered again, or it is
+                                                   |    unfenced
                                                    +--> half a second is over
     who asks who leads what it led: waits until nobody of those in doubt leads it any more, or
     none is in doubt
@@ -15,6 +16,8 @@ from typing import Final
 
 from kafkapy.core.seams import Callback, Clock, Timer
 from kafkapy.core.time import Instant, later
+from kafkapy.kraft.image.delta import Delta
+from kafkapy.kraft.image.image import MetadataImage
 
 # A death is noticed and told within a tenth of that. If it is the active controller's an election
 # comes first, which takes a tenth of a second among machines that are not busy.
@@ -38,7 +41,7 @@ class LeadersInDoubt:
         return broker_id in self._timers
 
     def hung_up(self, broker_id: int) -> None:
-        """The connection over which its records came ended."""
+        """The connection over which its records came ended, or it takes no other one."""
         if broker_id not in self._silent_since:
             now = self._silent_since[broker_id] = self._clock.now()
             until = later(now, DOUBT_MS)
@@ -48,6 +51,14 @@ class LeadersInDoubt:
         """It lives."""
         self._silent_since.pop(broker_id, None)
         self._settle(broker_id)
+
+    def follow(self, image: MetadataImage, delta: Delta) -> None:
+        """One that the controller heard is back, also if nothing of it is fetched here by now."""
+        for broker_id, before in delta.brokers.items():
+            broker = image.brokers.get(broker_id)
+            if broker is None or (not broker.fenced and (before is None or before.fenced)):
+                self.answers(broker_id)
+        self.look()
 
     def silent_since(self, broker_id: int) -> Instant | None:
         """When it hung up, if nothing was heard of it since."""

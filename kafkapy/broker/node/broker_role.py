@@ -378,7 +378,7 @@ class BrokerRole(Role):
             if delta.features or self.node_id in delta.brokers:
                 self.lifecycle.tell_directories()
             self.awaited_topics.look()
-            self.leaders_in_doubt.look()
+            self.leaders_in_doubt.follow(image, delta)
         self._look_whether_caught_up()
 
     def _settings_changed(self, _: frozenset[str]) -> None:

@@ -78,10 +78,10 @@ class Follower(Protocol):
     def disk_failed(self, failed: DiskFailed) -> None: ...
 
     def leader_hung_up(self, leader_id: int) -> None:
-        """The connection to it ended, and its process perhaps with it."""
+        """The connection to it ended or is refused: its process is gone, perhaps."""
 
     def leader_answers(self, leader_id: int) -> None:
-        """Again, after it hung up."""
+        """For the first time, or again after it hung up."""
 
 
 class ReplicaFetcher:
@@ -104,7 +104,7 @@ class ReplicaFetcher:
         self._told: dict[Key, ReplicaRow] = {}  # what the leader's session knows
         self._has_no_session = False  # the leader had no room for one
         self._is_asking = False
-        self._has_hung_up = False
+        self._is_heard = False
         self._is_closed = False
         self._timer: Timer | None = None
 
@@ -213,13 +213,13 @@ class ReplicaFetcher:
             return
         if isinstance(answer, CallFailed):
             self._session = (self._session[0], 0)
-            if answer.why is Why.BROKEN:
-                self._has_hung_up = True
+            if answer.why in (Why.BROKEN, Why.REFUSED):
+                self._is_heard = False
                 self._node.leader_hung_up(self.leader_id)
             self._fetch_soon(_RETRY_MS)
             return
-        if self._has_hung_up:
-            self._has_hung_up = False
+        if not self._is_heard:
+            self._is_heard = True
             self._node.leader_answers(self.leader_id)
         if answer.error_code:
             self._refused(ErrorCode(answer.error_code))

@@ -34,6 +34,7 @@ class Kit:
             fetch_timeout_ms=30_000,
             fetch_backoff_ms=BACKOFF_MS,
             throttle=SimpleNamespace(holds=lambda _: False),
+            leader_answers=lambda leader_id: None,
         )
         self.asked: list[tuple[Any, Any]] = []
         self.fetcher = ReplicaFetcher(self.node, 2, lambda: self)

@@ -40,6 +40,27 @@ def test_the_first_answer_after_a_death_names_who_leads_now(
     assert kit.world.clock.now() - before < DOUBT_MS
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_leader_that_is_back_may_die_again(seed: int) -> None:
+    """Followers drop the connection of one that leads nothing, and have another one later: what
+    was noted of its first death was never forgotten, so its second one was not noticed."""
+    kit = Kit(seed)
+    victim = kit.leader()
+    other = another_than(kit, victim)
+    for _ in range(3):
+        victim.kill()
+        kit.world.run(3)
+        before = kit.world.clock.now()
+        answer = kit.client.ask(other.node_id, ApiKey.METADATA, BY_NAME)
+        assert leader_told(answer) not in (victim.node_id, -1)
+        assert len(answer.brokers) == 3
+        assert kit.world.clock.now() - before < DOUBT_MS
+        kit.world.run(20_000)
+        victim.start()
+        kit.wait(lambda: len(kit.state().isr) == 3)
+        kit.lead([victim.node_id, *(one for one in (1, 2, 3) if one != victim.node_id)])
+
+
 def test_a_leader_that_only_lost_its_connections_is_told_soon() -> None:
     kit = Kit(11)
     leader = kit.leader()
