@@ -5,10 +5,11 @@ A topic that does not exist yet is created on the way; the client tries again me
 Where this node is the coordinator but has not loaded the partition yet, the answer waits for
 that, for a second at most: who hears it may ask at once. (Apache Kafka answers before, and
 its clients meet NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS and come again.)
+Where another broker is, that one is asked for a sign of life (metadata/signs_of_life.py).
 Keys of share partitions (v6) have the form group:topic id:partition; brokers ask for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     )
     from kio.schema.find_coordinator.v6.request import FindCoordinatorRequest
 
+    from kafkapy.broker.metadata.leaders_in_doubt import LeadersInDoubt
     from kafkapy.broker.requests.needs import (
         CreatesTopics,
         HasAuthorizer,
@@ -58,7 +60,9 @@ if TYPE_CHECKING:
         HasShares,
         HasTransactions,
         Protocol,
-    ): ...
+    ):
+        @property
+        def leaders_in_doubt(self) -> LeadersInDoubt: ...
 
 
 HAS_SHARE_KEYS: Final = 6
@@ -80,9 +84,33 @@ class _Found(NamedTuple):
 
 
 def handle(node: "Needs", call: "Call[FindCoordinatorRequest]") -> Answer:
-    key_type = optional(call.body, "key_type", 0)
-    keys = _keys(call)
-    found = [_find(node, call, key_type, key) for key in keys]
+    found = _find_all(node, call)
+    if not _elsewhere(node, found):
+        return _when_loaded(node, call, found)
+    promise = Later()
+    node.leaders_in_doubt.when_sure(
+        lambda: _elsewhere(node, _find_all(node, call)),
+        lambda: _pass_on(_when_loaded(node, call, _find_all(node, call)), promise),
+    )
+    return promise
+
+
+def _pass_on(answer: Answer, promise: Later) -> None:
+    if isinstance(answer, Later):
+        answer.when_resolved(lambda later_on: promise.resolve(later_on.answer))
+    else:
+        promise.resolve(answer)
+
+
+def _elsewhere(node: "Needs", found: "Sequence[_Found]") -> Set[int]:
+    """The coordinators that are other brokers."""
+    return {one.node_id for one in found if one.node_id not in (node.node_id, -1)}
+
+
+def _when_loaded(
+    node: "Needs", call: "Call[FindCoordinatorRequest]", found: "Sequence[_Found]"
+) -> Answer:
+    key_type, keys = _key_type(call), _keys(call)
     shards = _shards(node, key_type)
     loading = {
         one.partition
@@ -107,6 +135,14 @@ def handle(node: "Needs", call: "Call[FindCoordinatorRequest]") -> Answer:
     for partition in tuple(loading):
         shards.when_active(partition, partial(loaded, partition))
     return promise
+
+
+def _key_type(call: "Call[FindCoordinatorRequest]") -> int:
+    return int(optional(call.body, "key_type", GROUP))
+
+
+def _find_all(node: "Needs", call: "Call[FindCoordinatorRequest]") -> "Sequence[_Found]":
+    return [_find(node, call, _key_type(call), key) for key in _keys(call)]
 
 
 def _keys(call: "Call[FindCoordinatorRequest]") -> Sequence[str]:

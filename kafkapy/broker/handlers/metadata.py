@@ -7,7 +7,7 @@ leader led that may have died a moment ago the answer waits (metadata/leaders_in
 did stays among the brokers for a while (metadata/recently_dead.py).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -57,36 +57,38 @@ if TYPE_CHECKING:
 
 
 def handle(node: "Needs", call: "Call[MetadataRequest]") -> Answer:
-    if not node.leaders_in_doubt or not _is_in_doubt(node, call):
+    if not _leaders_elsewhere(node, call):
         return _answer(node, call)
     answer = Later()
-
-    def look_again() -> None:
-        if _is_in_doubt(node, call):
-            node.leaders_in_doubt.wait(look_again)
-        else:
-            answer.resolve(_answer(node, call))
-
-    node.leaders_in_doubt.wait(look_again)
+    node.leaders_in_doubt.when_sure(
+        lambda: _leaders_elsewhere(node, call), lambda: answer.resolve(_answer(node, call))
+    )
     return answer
 
 
-def _is_in_doubt(node: "Needs", call: "Call[MetadataRequest]") -> bool:
-    """Whether something that is asked about is led by one of those."""
-    doubts = node.leaders_in_doubt
-    return bool(doubts) and any(
-        partition.leader in doubts
-        for topic in _asked_about(node, call)
-        for partition in topic.partitions.values()
-    )
+def _leaders_elsewhere(node: "Needs", call: "Call[MetadataRequest]") -> Set[int]:
+    """Brokers that would be named as leaders; whoever is alive, if all topics are asked for."""
+    alive = {
+        broker.id
+        for broker in node.image.brokers.values()
+        if not broker.fenced and broker.id != node.node_id
+    }
+    if not alive or _wants_all(call):
+        return alive
+    topics = _asked_about(node, call)
+    return alive & {one.leader for topic in topics for one in topic.partitions.values()}
+
+
+def _wants_all(call: "Call[MetadataRequest]") -> bool:
+    """v0 has no null: an empty list asks for all topics there."""
+    asked = call.body.topics
+    return asked is None or (call.version == 0 and not asked)
 
 
 def _asked_about(node: "Needs", call: "Call[MetadataRequest]") -> "Iterator[TopicState]":
-    image, asked = node.image, call.body.topics
-    if asked is None or (call.version == 0 and not asked):
-        yield from image.topics_by_name.values()
-        return
-    for one in asked:
+    """Some topics."""
+    image = node.image
+    for one in call.body.topics or ():
         found = image.topics_by_name.get(one.name) if one.name is not None else None
         if found is None and (topic_id := optional(one, "topic_id", None)) is not None:
             found = image.topics_by_id.get(topic_id)
@@ -96,9 +98,8 @@ def _asked_about(node: "Needs", call: "Call[MetadataRequest]") -> "Iterator[Topi
 
 def _answer(node: "Needs", call: "Call[MetadataRequest]") -> Resolved:
     body = call.body
-    # v0 has no null: an empty list asks for all topics there.
     asked = body.topics or ()
-    wants_all = body.topics is None or (call.version == 0 and not asked)
+    wants_all = _wants_all(call)
     if not wants_all and call.version < 12 and _asks_by_id(asked):
         return _refused(call, asked)
     with_operations = optional(body, "include_topic_authorized_operations", False)

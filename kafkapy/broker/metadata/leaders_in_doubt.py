@@ -6,14 +6,19 @@
     who asks who leads what it led: waits until nobody of those in doubt leads it any more, or
     none is in doubt
 
+Before anybody is told who leads elsewhere, that broker is asked for a sign of life
+(signs_of_life.py).
+
 A client whose connection broke asks at once who leads now, a few milliseconds before the dead
 broker is fenced (controller/dead_brokers.py), and acts on the answer until it asks again, as
 librdkafka does after a whole second. So that answer waits. Answers to one connection keep their
 order, and those about partitions that are well wait behind it: hence so short.
 """
 
+from collections.abc import Callable, Set
 from typing import Final
 
+from kafkapy.broker.metadata.signs_of_life import Connections, SignsOfLife
 from kafkapy.core.seams import Callback, Clock, Timer
 from kafkapy.core.time import Instant, later
 from kafkapy.kraft.image.delta import Delta
@@ -27,18 +32,28 @@ DOUBT_MS: Final = 500
 class LeadersInDoubt:
     """Of one broker. Empty nearly always."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, connections: Connections) -> None:
+        """`connections`: of its own."""
         self._clock = clock
+        self._signs = SignsOfLife(clock, connections, self.hung_up, self._answered)
         self._timers: dict[int, Timer] = {}
         # Nobody is in doubt for long, or twice without having been heard between.
         self._silent_since: dict[int, Instant] = {}
         self._waiting: list[Callback] = []
 
-    def __bool__(self) -> bool:
-        return bool(self._timers)
+    def when_sure(self, leaders: Callable[[], Set[int]], then: Callback) -> None:
+        """`then` once those who lead, other brokers, live or nobody knows better."""
 
-    def __contains__(self, broker_id: int) -> bool:
-        return broker_id in self._timers
+        def look() -> None:
+            if self._timers.keys().isdisjoint(leaders()):
+                then()
+            else:
+                self._waiting.append(look)
+
+        self._signs.of(leaders() - self._timers.keys(), look)
+
+    def close(self) -> None:
+        self._signs.close()
 
     def hung_up(self, broker_id: int) -> None:
         """The connection over which its records came ended, or it takes no other one."""
@@ -64,15 +79,17 @@ class LeadersInDoubt:
         """When it hung up, if nothing was heard of it since."""
         return self._silent_since.get(broker_id)
 
-    def wait(self, then: Callback) -> None:
-        """`then` when there may be something new to say; it may wait again."""
-        self._waiting.append(then)
-
     def look(self) -> None:
         """The metadata changed."""
         waiting, self._waiting = self._waiting, []
         for then in waiting:
             then()
+
+    def _answered(self, broker_id: int, asked_at: Instant) -> None:
+        """What it was asked then; an answer from before it hung up says nothing."""
+        silent_since = self._silent_since.get(broker_id)
+        if silent_since is not None and silent_since < asked_at:
+            self.answers(broker_id)
 
     def _settle(self, broker_id: int) -> None:
         timer = self._timers.pop(broker_id, None)

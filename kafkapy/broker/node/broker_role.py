@@ -93,7 +93,7 @@ class BrokerRole(Role):
         )
         # (version, listener) -> the body of Metadata about all topics; see handlers/metadata.
         self.encoded_metadata: dict[tuple[int, str], bytes] = {}
-        self.leaders_in_doubt = LeadersInDoubt(self.clock)
+        self.leaders_in_doubt = LeadersInDoubt(self.clock, self._connections_for(base, "life"))
         self.recently_dead = RecentlyDead(
             self.clock,
             self.leaders_in_doubt.silent_since,
@@ -305,6 +305,7 @@ class BrokerRole(Role):
         self.replica_sessions.close()
         self._assignments.close()
         self._other_brokers.close()
+        self.leaders_in_doubt.close()
         self.partitions.close()
         self.hang_up(partial(self._close, then))
 

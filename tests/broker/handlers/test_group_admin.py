@@ -41,6 +41,11 @@ class FindingNode(GroupNode):
 
     leader = 1
 
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.leaders_in_doubt = SimpleNamespace(asked=[])
+        self.leaders_in_doubt.when_sure = lambda *asked: self.leaders_in_doubt.asked.append(asked)
+
     @property
     def image(self) -> Any:
         topic = SimpleNamespace(partitions={0: SimpleNamespace(leader=self.leader)})
@@ -95,12 +100,18 @@ def test_a_coordinator_that_loads_for_long_is_named_after_a_second() -> None:
     node.clock.advance(0)
 
 
-def test_another_nodes_coordinator_is_named_at_once() -> None:
+def test_another_nodes_coordinator_is_named_once_that_node_shows_life() -> None:
+    """What is loaded here does not matter. It is looked up anew then."""
     node = FindingNode(leads=False)
     node.leader = 2
-    node.brokers.append(SimpleNamespace(node_id=2, host="other", port=9092))
+    node.brokers += [SimpleNamespace(node_id=n, host="other", port=9092) for n in (2, 3)]
     told = node.send(find_coordinator, FIND, 4, key_type=0, coordinator_keys=["g"])
-    assert told.answer.coordinators[0].node_id == 2
+    assert told.is_waiting
+    (leaders, then) = node.leaders_in_doubt.asked.pop()
+    assert leaders() == {2}
+    node.leader = 3
+    then()
+    assert told.answer.coordinators[0].node_id == 3
 
 
 def test_a_missing_internal_topic_is_created_on_the_way() -> None:
