@@ -90,7 +90,7 @@ def test_what_only_the_log_can_refuse_tells_where_the_log_starts(whole_broker: B
 def test_a_batch_of_an_ended_transaction_is_refused_with_where_the_log_starts(
     whole_broker: Broker,
 ) -> None:
-    """Java's producers ask again, for ever, until UNKNOWN_PRODUCER_ID says where (decision 0010)."""
+    """Until UNKNOWN_PRODUCER_ID says where, Java's producers ask again (decision 0010)."""
     whole_broker.create_topic(topic := "ended")
     begun = _producer(whole_broker, "ends")
     who = {"producer_id": begun.producer_id, "producer_epoch": begun.producer_epoch}
