@@ -1,4 +1,4 @@
-"""Retries that a client which keeps to the protocol makes: they are answered as by Apache Kafka.
+"""What a client that keeps to the protocol sends again is answered, whatever happened meanwhile.
 
 A batch of an ended transaction is refused (docs/decisions/0010). A correct client waits for the
 answers to its batches before it ends a transaction, so whatever it sends again belongs to the one
