@@ -100,13 +100,14 @@ class Lifecycle:
 
     def tell_directories(self) -> None:
         """Amend the registration, until it has them: else nobody hears of one that fails."""
-        if self._is_amending or not self._facts.lacks_directories:
+        is_gone = self.state is BrokerState.SHUTTING_DOWN
+        if is_gone or self._is_amending or not self._facts.lacks_directories:
             return
         self._is_amending = True
 
         def answered(answer: "BrokerRegistered | Refused") -> None:
             self._is_amending = False
-            if isinstance(answer, Refused) and self.state is not BrokerState.SHUTTING_DOWN:
+            if isinstance(answer, Refused):
                 self._clock.call_at(later(self._clock.now(), _RETRY_MS), self.tell_directories)
 
         self._link.register(self._facts.registration(), answered)

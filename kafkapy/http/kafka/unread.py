@@ -22,7 +22,7 @@ ANY: Final = 2**63 - 1
 
 
 class Unread:
-    """KafkaError, of `about`, for what is corrupt."""
+    """KafkaError, of `about`, for what is corrupt; what comes before it is given first."""
 
     __slots__ = ("_about", "_records", "is_done", "next_offset", "size")
 
@@ -46,7 +46,10 @@ class Unread:
                 if taken >= most_bytes:
                     return found
         except Corrupt as bad:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, self._about, str(bad)) from None
+            if not found:
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, self._about, str(bad)) from None
+            self.let_go()  # who fetches again, from `next_offset`, is told
+            return found
         self.is_done = len(found) < most
         return found
 

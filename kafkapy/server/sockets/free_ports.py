@@ -11,6 +11,7 @@ import os
 import random
 import socket
 import tempfile
+from collections.abc import Collection
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -50,8 +51,8 @@ class Reserved:
         fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, port)
         self._ours.discard(port)
 
-    def release_all(self) -> None:
-        for port in list(self._ours):
+    def release_all(self, but: Collection[int] = ()) -> None:
+        for port in self._ours.difference(but):
             self.release(port)
 
 
@@ -64,19 +65,21 @@ def _reserved() -> Reserved | None:
 
 
 def free_ports(count: int) -> list[int]:
-    found = _free_ports(count)
+    found = list[int]()
+    _add_free_ports(found, count)
     reserved = _reserved()
     if len(found) < count and reserved is not None:
         # A process that lives for thousands of clusters: what it had before may come again.
-        reserved.release_all()
-        found += _free_ports(count - len(found))
+        reserved.release_all(but=found)
+        _add_free_ports(found, count)
     if len(found) < count:
         raise NoFreePorts(f"no {count} free ports from {_FROM} to {_TO}")
     return found
 
 
-def _free_ports(count: int) -> list[int]:
-    reserved, found = _reserved(), list[int]()
+def _add_free_ports(found: list[int], count: int) -> None:
+    """Until there are so many, or it has tried often enough."""
+    reserved = _reserved()
     for _ in range(_TRIES):
         if len(found) == count:
             break
@@ -87,7 +90,6 @@ def _free_ports(count: int) -> list[int]:
             found.append(port)
         elif reserved is not None:
             reserved.release(port)
-    return found
 
 
 def _is_free(port: int) -> bool:

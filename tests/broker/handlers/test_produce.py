@@ -87,6 +87,39 @@ def test_what_only_the_log_can_refuse_tells_where_the_log_starts(whole_broker: B
     assert (row.error_message, row.log_start_offset) == (None, 0)
 
 
+def test_a_batch_of_an_ended_transaction_is_refused_with_where_the_log_starts(
+    whole_broker: Broker,
+) -> None:
+    """Until UNKNOWN_PRODUCER_ID says where, Java's producers ask again (decision 0010)."""
+    whole_broker.create_topic(topic := "ended")
+    begun = _producer(whole_broker, "ends")
+    who = {"producer_id": begun.producer_id, "producer_epoch": begun.producer_epoch}
+    topics = [{"name": topic, "partitions": [0]}]
+    joining = {"transactional_id": "ends", **who, "topics": topics}
+
+    def send(sequence: int) -> Any:
+        request(
+            whole_broker,
+            ApiKey.ADD_PARTITIONS_TO_TXN,
+            3,
+            **{f"v3_and_below_{name}": value for name, value in joining.items()},
+        )
+        new = [NewRecord(b"k", b"v", STAMP)]
+        batch = build_batch(new, **who, base_sequence=sequence, is_transactional=True)
+        return produce(whole_broker, topic, batch, version=11, name="ends")
+
+    assert send(0).error_code == ErrorCode.NONE
+    ending = {"transactional_id": "ends", **who, "committed": True}
+    assert request(whole_broker, ApiKey.END_TXN, 3, **ending).error_code == ErrorCode.NONE
+    for _ in range(1000):  # the next one begins once the marker is written
+        row = send(1)
+        if row.error_code == ErrorCode.NONE:
+            break
+    row = send(0)
+    assert row.error_code == ErrorCode.UNKNOWN_PRODUCER_ID
+    assert (row.error_message, row.log_start_offset) == (None, 0)
+
+
 def test_a_batch_over_the_limit_is_refused_without_a_sentence(whole_broker: Broker) -> None:
     whole_broker.create_topic("narrow", config={"max.message.bytes": "100"})
     row = produce(whole_broker, "narrow", build_batch([NewRecord(b"k", b"v" * 200, STAMP)]))
@@ -117,13 +150,7 @@ def test_a_partition_outside_the_transaction_is_refused_with_a_sentence_to_old_p
     whole_broker: Broker, version: int, has_sentence: bool
 ) -> None:
     name = f"txn-{version}"
-    begin = {"transactional_id": name, "transaction_timeout": 5000}
-    for _ in range(1000):  # the coordinator's topic is made when it is looked for
-        request(whole_broker, ApiKey.FIND_COORDINATOR, 3, key=name, key_type=1)
-        begun = request(whole_broker, ApiKey.INIT_PRODUCER_ID, 2, **begin)
-        if not begun.error_code:
-            break
-    assert begun.error_code == ErrorCode.NONE
+    begun = _producer(whole_broker, name)
     batch = build_batch(
         [NewRecord(b"k", b"v", STAMP)],
         producer_id=begun.producer_id,
@@ -141,3 +168,14 @@ def test_zstandard_is_for_those_who_know_it(whole_broker: Broker) -> None:
     refused = produce(whole_broker, "squeezed", squeezed, version=6)
     assert refused.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     assert produce(whole_broker, "squeezed", squeezed, version=7).error_code == ErrorCode.NONE
+
+
+def _producer(broker: Broker, name: str) -> Any:
+    begin = {"transactional_id": name, "transaction_timeout": 5000}
+    for _ in range(1000):  # the coordinator's topic is made when it is looked for
+        request(broker, ApiKey.FIND_COORDINATOR, 3, key=name, key_type=1)
+        begun = request(broker, ApiKey.INIT_PRODUCER_ID, 2, **begin)
+        if not begun.error_code:
+            break
+    assert begun.error_code == ErrorCode.NONE
+    return begun

@@ -10,6 +10,7 @@ from kafkapy.broker.node.lifecycle import BrokerState, Lifecycle
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat, HeartbeatReply
 from kafkapy.kraft.controller.brokers.registration import BrokerRegistered, RegisterBroker
+from kafkapy.kraft.features import DIRECTORY_ASSIGNMENT
 from kafkapy.testing.node.shell import Heard
 from tests.coordinator.fakes import FakeClock
 
@@ -223,4 +224,35 @@ def test_one_that_has_not_registered_has_nothing_to_hand_over() -> None:
     broker.leave()
     assert broker.told == ["gone"]
     broker.link.win()
+    assert not broker.link.asked
+
+
+def _knows_of_directories(broker: Broker) -> None:
+    """metadata.version was raised since it registered."""
+    image: Any = broker.facts._base.image
+    image.metadata_version = DIRECTORY_ASSIGNMENT
+    image.brokers = {1: SimpleNamespace(epoch=42, log_dirs=())}
+
+
+def test_directories_are_told_until_the_controller_has_them() -> None:
+    broker = Broker()
+    broker.run()
+    _knows_of_directories(broker)
+    broker.lifecycle.tell_directories()
+    broker.lifecycle.tell_directories()
+    assert broker.link.answer(NOT_CONTROLLER).log_dirs == (UUID(int=9),)
+    broker.clock.advance(50)
+    broker.link.answer(BrokerRegistered(42))
+
+
+def test_who_is_gone_tells_of_no_directories() -> None:
+    """Neither a retry that was due, nor what the metadata still says."""
+    broker = Broker()
+    broker.run()
+    _knows_of_directories(broker)
+    broker.lifecycle.tell_directories()
+    broker.link.answer(NOT_CONTROLLER)
+    broker.lifecycle.leave(lambda: broker.told.append("gone"), hands_over=False)
+    broker.lifecycle.tell_directories()
+    broker.clock.advance(60_000)
     assert not broker.link.asked

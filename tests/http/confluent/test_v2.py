@@ -8,7 +8,10 @@ from urllib.parse import urlsplit
 import httpx2 as httpx
 import pytest
 
+from kafkapy.core.errors import ErrorCode
 from kafkapy.http.confluent.v2 import instances
+from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batch import HEADER_SIZE, NewRecord, build_batch, pack_batch
 from kafkapy.testing import Broker
 from tests.broker.security.gate import PASSWORD
 from tests.http.entrance.test_login import SASL
@@ -113,6 +116,44 @@ def test_no_more_than_asked_for_is_handed_out_and_nothing_is_left_out(
     query = {"timeout": 0}
     assert over_http.get(f"{base}/records", params=query, headers={"accept": BINARY}).json() == []
     over_http.delete(base)
+
+
+def test_a_batch_that_nobody_can_read_costs_no_records_of_other_partitions(
+    broker: Broker, over_http: httpx.Client
+) -> None:
+    """Its client says that it has one record more (decision 0002). What there is besides is handed
+    out, all of it; the consumer hears of the error when nothing else is left."""
+    broker.create_topic("lying", partitions=2)
+    lying = pack_batch(
+        build_batch([NewRecord(None, b"%10d" % -1, 0)])[HEADER_SIZE:],
+        base_offset=0,
+        leader_epoch=-1,
+        attributes=0,
+        last_offset_delta=1,
+        base_timestamp=0,
+        max_timestamp=0,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        record_count=2,
+    )
+    rows = [{"index": 1, "records": lying}]
+    topics = [{"name": "lying", "partition_data": rows}]
+    body = {"transactional_id": None, "acks": -1, "timeout": 5000, "topic_data": topics}
+    row = broker._ask(ApiKey.PRODUCE, 9, body).responses[0].partition_responses[0]
+    assert row.error_code == ErrorCode.NONE
+    base = make(over_http, "lying")
+    places = [{"topic": "lying", "partition": index} for index in (0, 1)]
+    assert over_http.post(f"{base}/assignments", json={"partitions": places}).status_code == 204
+    found: list[int] = []
+    for value in range(3):
+        produce(over_http, "lying", JSON, {"value": value, "partition": 0})
+        while value not in found:
+            answer = over_http.get(f"{base}/records", headers={"accept": JSON})
+            assert answer.status_code == 200, (found, answer.text)
+            found += [one["value"] for one in answer.json()]
+    assert sorted(found) == [-1, 0, 1, 2]
+    assert over_http.get(f"{base}/records", headers={"accept": JSON}).status_code == 500
 
 
 def test_avro_goes_in_and_comes_out_as_json(broker: Broker, over_http: httpx.Client) -> None:

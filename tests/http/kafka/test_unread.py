@@ -83,3 +83,13 @@ def test_what_is_corrupt_is_named() -> None:
     data[HEADER_SIZE] ^= 0x54  # how long the first record is
     with pytest.raises(KafkaError, match="t-0"):
         Unread(bytes(data), 0, (), "t-0").take()
+
+
+def test_what_comes_before_what_is_corrupt_is_given_first() -> None:
+    bad = bytearray(a_batch(3, range(3, 6)))
+    bad[HEADER_SIZE] ^= 0x54
+    unread = Unread(a_batch(0, range(3)) + bytes(bad), 0, (), "t-0")
+    assert told(unread) == [b"0", b"1", b"2"]
+    assert (unread.is_done, unread.size, unread.next_offset) == (True, 0, 3)
+    with pytest.raises(KafkaError, match="t-0"):
+        Unread(bytes(bad), 3, (), "t-0").take()

@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from kafkapy.server.sockets import free_ports as module
 from kafkapy.server.sockets.free_ports import Reserved, free_ports
 
 _IN_ANOTHER_PROCESS = """
@@ -42,6 +45,22 @@ def test_a_process_may_have_all_its_ports_again(tmp_path: Path) -> None:
     assert not ours.reserve(20_000)
     ours.release_all()
     assert ours.reserve(20_000)
+
+
+def test_a_process_that_has_had_all_ports_is_given_each_once_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last ports that it never had, and for the rest some of before: none of them twice, and
+    none that another process could be given."""
+    ours = Reserved(tmp_path / "ports")
+    monkeypatch.setattr(module, "_reserved", lambda: ours)
+    monkeypatch.setattr(module, "_is_free", lambda port: True)
+    monkeypatch.setattr(module, "_FROM", 20_000)
+    monkeypatch.setattr(module, "_TO", 20_005)
+    for _ in range(30):
+        given = free_ports(4)
+        assert len(set(given)) == 4
+    assert not any(_another_may_have(tmp_path / "ports", port) for port in given)
 
 
 def _another_may_have(path: Path, port: int) -> bool:

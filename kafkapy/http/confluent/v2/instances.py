@@ -116,11 +116,17 @@ class Instance:
         return []
 
     def _within(self, feed: Feed, several: list[Some], most_bytes: int) -> list[Taken]:
-        """At least one record; the others are read again."""
+        """At least one record; the others are read again. KafkaError if there is none for what
+        cannot be read: what was taken of other partitions has been read, and is handed out."""
         kept: list[Taken] = []
-        left = most_bytes
+        left, failed = most_bytes, None
         for where, unread in several:
-            since, at_once = unread.next_offset, unread.take(most_bytes=max(left, 1))
+            since = unread.next_offset
+            try:
+                at_once = unread.take(most_bytes=max(left, 1))
+            except KafkaError as corrupt:
+                failed = corrupt
+                continue
             upto = unread.next_offset
             left -= sum(map(size_of, at_once))
             if left < 0 and (kept or len(at_once) > 1):
@@ -128,6 +134,8 @@ class Instance:
             if feed.went(where, since, upto) and at_once:
                 kept.append(Taken(where, at_once))
                 self.delivered[where] = upto
+        if failed is not None and not kept:
+            raise failed
         return kept
 
     # --- what is done ---

@@ -41,10 +41,12 @@ class Member(Feed):
         self._start = start
         self._next_beat = 0.0
         self._beating = trio.Lock()
+        # An assignment that is not taken over yet: it is told only once.
+        self._assigned: Any = None
 
     async def keep(self) -> bool:
         """Beat if it is time to. True: what is owned has changed, or the epoch has."""
-        if trio.current_time() < self._next_beat:
+        if trio.current_time() < self._next_beat and self._assigned is None:
             return False
         return await self.beat()
 
@@ -57,11 +59,16 @@ class Member(Feed):
                 if failed.code not in _GIVEN_UP or self.epoch == _JOINS:
                     raise
                 self.positions.clear()
+                self._assigned = None
                 answer = await self._heartbeat(_JOINS)
             self.epoch = answer.member_epoch
             self._next_beat = trio.current_time() + answer.heartbeat_interval.total_seconds()
             if answer.assignment is not None:
-                await self._own(answer.assignment)
+                self._assigned = answer.assignment
+            if self._assigned is not None:
+                # Whoever waits for it may give up meanwhile, or be refused: then again next time.
+                await self._own(self._assigned)
+                self._assigned = None
             return before != (self.epoch, set(self.positions))
 
     async def leave(self) -> None:
