@@ -17,6 +17,7 @@ from kafkapy.share.partition import (
     Span,
 )
 from kafkapy.share.states import RecordState, StateBatch
+from kafkapy.share.window import Window
 
 ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
 LIMITS = ShareLimits(delivery_count_limit=3, record_lock_duration_ms=1_000, max_record_locks=100)
@@ -322,3 +323,47 @@ def test_nothing_acquired_is_nothing_to_write() -> None:
     share = new()
     assert share.acquire(Asked("a", 10), 0, [], 0, Instant(0)) == []
     assert share.acknowledge("a", [], Instant(0)) is None
+
+
+def test_what_is_over_behind_one_that_takes_long_is_one_run() -> None:
+    """However differently it came to be so: nothing grows while somebody goes on renewing."""
+    share = SharePartition(0, limits=ShareLimits())
+    acquire(share, "slow", spans=((0, 0),))
+    for offset in range(1, 200):
+        acquire(share, spans=((offset, offset),))
+        acknowledge(share, offset, offset, 1 + 2 * (offset % 2))
+    assert len(share.window) == 2
+    assert share.delivery_complete_count == 199
+    acknowledge(share, 0, 0, 1, member="slow")
+    assert share.start_offset == 200
+
+
+def test_a_type_for_each_of_very_many_cuts_them_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one, each cut would move all that lies behind it."""
+    cuts: list[int] = []
+    monkeypatch.setattr(Window, "_cut_before", lambda _, offset: cuts.append(offset))
+    share = SharePartition(0, limits=ShareLimits())
+    share.window.append(999, RecordState.AVAILABLE)
+    acquire(share, spans=((0, 999),))
+    cuts.clear()
+    batches = acknowledge(share, 0, 999, *([1, 2] * 500))
+    assert len(batches) == 1_000
+    assert cuts == []
+
+
+def test_a_state_that_no_leader_writes_is_available() -> None:
+    """Or it would be held by nobody, for ever."""
+    batch = StateBatch(0, 9, RecordState.ACQUIRED, 2)
+    share = SharePartition(0, (batch,), limits=ShareLimits())
+    assert acquire(share) == [(0, 9, 3)]
+
+
+def test_counts_stay_within_their_fields() -> None:
+    far = 2**40
+    batches = (
+        StateBatch(0, 0, RecordState.AVAILABLE, 2**15 - 1),
+        StateBatch(1, far, RecordState.ACKNOWLEDGED, 1),
+    )
+    share = SharePartition(0, batches, limits=ShareLimits(delivery_count_limit=10))
+    assert share.delivery_complete_count == 2**31 - 1
+    assert acquire(share, spans=((0, 0),)) == [(0, 0, 2**15 - 1)]

@@ -92,7 +92,7 @@ def from_snapshot(value: ShareSnapshotValue) -> ShareState:
         value.delivery_complete_count,
         value.create_timestamp,
         value.write_timestamp,
-        _read(value.state_batches),
+        combined((), _read(value.state_batches), value.start_offset),
     )
 
 
