@@ -41,17 +41,21 @@ DONE = StateBatch(3, 5, S.ACKNOWLEDGED, 1)
 
 
 class _Partitions:
+    def __init__(self, topic_id: UUID = TOPIC) -> None:
+        self._topic_id = topic_id
+
     def exists(self, topic_id: UUID, partition: int) -> bool:
-        return topic_id == TOPIC and partition < 3
+        return topic_id == self._topic_id and partition < 3
 
 
 class Coordinator:
     """Every step's records go through bytes, and into a second machine that must be the same."""
 
     def __init__(self) -> None:
+        self.partitions = _Partitions()
         self.machine, self._twin = (
-            ShareMachine(_Partitions, lambda: 3),
-            ShareMachine(_Partitions, lambda: 3),
+            ShareMachine(lambda: self.partitions, lambda: 3),
+            ShareMachine(lambda: self.partitions, lambda: 3),
         )
         self.codec: Registry = Registry(KEY_CLASSES, lambda _: 0)
         self.written: list[Any] = []
@@ -269,3 +273,25 @@ def test_batches_within_batches_are_not_looked_at_again_for_each() -> None:
 
 def test_what_ends_before_it_begins_is_nothing() -> None:
     assert combined((), (StateBatch(5, 2, S.ACKNOWLEDGED, 1),), 0) == ()
+
+
+def test_a_topic_that_went_unheard_takes_its_states_along_later(coordinator: Coordinator) -> None:
+    """It was deleted while this partition had no leader, and topics do not come back."""
+    coordinator.partitions = _Partitions(UUID(int=8))
+    coordinator.ask(SetMark())
+    assert coordinator.ask(SnapshotTheRest(100)) == Snapshotted(has_more=False)
+    assert coordinator.written == [None]
+    assert not coordinator.machine.states
+
+
+def test_large_states_are_snapshotted_one_after_the_other(coordinator: Coordinator) -> None:
+    """Together they would not fit a message, and nothing would ever be pruned."""
+    keys = [KEY._replace(partition=number) for number in range(3)]
+    many = tuple(StateBatch(2 * at, 2 * at, S.AVAILABLE, 1) for at in range(9_000))
+    for key in keys:
+        coordinator.ask(InitializeState(key, 4, 0))
+        coordinator.ask(WriteState(key, 4, 7, 0, many))
+    coordinator.ask(SetMark())
+    assert coordinator.ask(SnapshotTheRest(100)) == Snapshotted(has_more=True)
+    assert len(coordinator.written) == 2
+    assert coordinator.ask(SnapshotTheRest(100)) == Snapshotted(has_more=False)
