@@ -34,6 +34,9 @@ BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
 MOST_DELIVERIES: Final = 2**15 - 1
 MOST_COMPLETE: Final = 2**31 - 1
 
+# So many records from the first that is not over are more than usual.
+FAR: Final = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class ShareLimits:
@@ -298,10 +301,20 @@ class SharePartition:
     def batches(self, change: Change) -> tuple[StateBatch, ...]:
         """What is to be written of it."""
         return tuple(
-            StateBatch(run.first, run.last, run.next_state, run.delivery_count)
+            StateBatch(self._over_since(run), run.last, run.next_state, run.delivery_count)
             for run in self._window.between(change.first, change.last)
             if run.change is change
         )
+
+    def _over_since(self, run: Run) -> int:
+        """Nobody wrote down what the log did not have, or not for this group. Far behind a record
+        that takes long such gaps are told along: else no two batches would ever be one."""
+        window = self._window
+        if window.end - window.start > FAR and run.next_state.is_terminal:
+            for before in window.between(run.first - 1, run.first - 1):
+                if before.is_over:
+                    return before.first
+        return run.first
 
     def changed(self, change: Change) -> None:
         """It is written: the records are what they were to be."""

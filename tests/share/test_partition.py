@@ -6,8 +6,10 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import NEVER, Instant
+from kafkapy.share.coordinator.batches import MANY, combined
 from kafkapy.share.partition import (
     BATCH_OPTIMIZED,
+    FAR,
     RECORD_LIMIT,
     Acknowledgement,
     Asked,
@@ -367,3 +369,18 @@ def test_counts_stay_within_their_fields() -> None:
     share = SharePartition(0, batches, limits=ShareLimits(delivery_count_limit=10))
     assert share.delivery_complete_count == 2**31 - 1
     assert acquire(share, spans=((0, 0),)) == [(0, 0, 2**15 - 1)]
+
+
+def test_gaps_behind_a_record_that_takes_long_do_not_keep_batches_apart() -> None:
+    """As markers are, between transactions of one record: each would be a batch for ever."""
+    share = SharePartition(0, limits=ShareLimits())
+    acquire(share, "slow", spans=((0, 0),))
+    written: tuple[StateBatch, ...] = ()
+    for offset in range(1, 4 * FAR, 2):
+        acquire(share, spans=((offset, offset),), until=offset + 2)
+        written = combined(written, acknowledge(share, offset, offset, ACCEPT), 0)
+    assert len(share.window) == 2
+    assert len(written) <= MANY + FAR // 2
+    again = SharePartition(0, written, limits=ShareLimits())
+    assert acquire(again, spans=((0, 4 * FAR),))[0] == (0, 0, 1)
+    assert again.delivery_complete_count > 3 * FAR
