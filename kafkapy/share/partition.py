@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import NEVER, Instant, later
+from kafkapy.share.coordinator.batches import combined
 from kafkapy.share.states import AcknowledgeType, RecordState, StateBatch
 from kafkapy.share.throttling import deliverable, is_suspect
 from kafkapy.share.window import Change, Run, Window
@@ -103,13 +104,11 @@ class SharePartition:
     def __init__(
         self, start_offset: int, batches: Sequence[StateBatch] = (), *, limits: ShareLimits
     ) -> None:
-        """`batches` as the coordinator has them, in order; what lies between two of them was
-        never written about."""
+        """`batches` as the coordinator has them; another kind of it may have kept what no leader
+        writes. What lies between two of them was never written about."""
         self.limits = limits
         self._window = Window(start_offset)
-        for batch in batches:
-            if batch.last_offset < start_offset:
-                continue
+        for batch in combined((), batches, start_offset):
             if batch.first_offset > self._window.end:
                 self._window.append(batch.first_offset - 1, RecordState.AVAILABLE)
             is_nobodys = batch.state is RecordState.ACQUIRED

@@ -384,3 +384,9 @@ def test_gaps_behind_a_record_that_takes_long_do_not_keep_batches_apart() -> Non
     again = SharePartition(0, written, limits=ShareLimits())
     assert acquire(again, spans=((0, 4 * FAR),))[0] == (0, 0, 1)
     assert again.delivery_complete_count > 3 * FAR
+
+
+def test_batches_that_no_leader_writes_are_put_in_order() -> None:
+    """Apache Kafka's coordinator keeps those that end before they begin."""
+    batches = (StateBatch(5, 2, S.AVAILABLE, 1), StateBatch(0, 3, S.ACKNOWLEDGED, 1))
+    assert SharePartition(0, batches, limits=ShareLimits()).start_offset == 4

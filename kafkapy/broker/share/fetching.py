@@ -107,6 +107,7 @@ class ShareFetching:
             self._refused[place] = found
         else:
             self._led[place] = found
+            self._session.known.add(place)
             if self._call.body.share_session_epoch == OPEN:
                 found.check_is_current()
         if not self._loading:

@@ -1,10 +1,12 @@
 """ShareFetch and ShareAcknowledge on a node of a simulated cluster: sessions, locks, waiting."""
 
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import pytest
 
 from kafkapy.broker.share.acknowledging import read
+from kafkapy.broker.share.sessions import SessionKey
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.cluster.clients.direct import Client
@@ -227,6 +229,23 @@ def test_who_has_no_room_for_a_byte_takes_nothing(kit: Kit) -> None:
     one = member(kit, "tiny", records=1)
     assert one.fetch(max_bytes=0) == []
     assert offsets(one) == [0]
+
+
+def test_a_session_keeps_nothing_of_what_it_only_named(kit: Kit) -> None:
+    one = member(kit, "names", records=1)
+    one.fetch()
+    host = kit.leader_or_none("names")
+    assert host is not None
+    assert host.node is not None
+    assert host.node.broker is not None
+    session = host.node.broker.shares.sessions.last(SessionKey("names", one.name))
+    topic = [{"topic_id": UUID(int=at), "partitions": [{"partition_index": 0}]} for at in (1, 2)]
+    gone = [{"topic_id": UUID(int=at), "partitions": [0]} for at in (1, 2)]
+    _, body = one._question(500, 0, 0, 1 << 20)
+    one.client.ask(one.leader(), ApiKey.SHARE_FETCH, {**body, "topics": topic})
+    later = {"share_session_epoch": session.epoch, "forgotten_topics_data": gone}
+    one.client.ask(one.leader(), ApiKey.SHARE_FETCH, {**body, **later})
+    assert len(session.places) == len(session.known) == 1
 
 
 def test_no_more_are_locked_than_may_be(kit: Kit) -> None:
