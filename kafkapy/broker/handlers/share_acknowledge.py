@@ -40,7 +40,7 @@ def handle(node: "Shares", call: "Call[ShareAcknowledgeRequest]") -> Answer:
                 given[place] = refused
     for topic in body.topics:
         if topic.topic_id is None:
-            unknown = Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+            unknown = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "")  # without a word, as Kafka does
             given |= {(ZERO_UUID, one.partition_index): unknown for one in topic.partitions}
     promise = Later()
 
