@@ -10,7 +10,7 @@ from typing import Any
 from compat_tests.differ.cases import case
 from compat_tests.differ.side import Side
 from compat_tests.waiting import wait_for
-from kafkapy.kraft.uuids import uuid_to_text
+from kafkapy.kraft.uuids import ZERO_UUID, uuid_to_text
 from kafkapy.protocol.api_keys import ApiKey
 
 BEAT, DESCRIBE = ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.SHARE_GROUP_DESCRIBE
@@ -119,11 +119,21 @@ def acknowledgements(side: Side) -> None:
         [(4, 5, [RENEW])],
         [(4, 9, [ACCEPT])],
         [(90, 99, [ACCEPT])],
+        [(4, 4, [ACCEPT]), (4, 4, [ACCEPT])],
+        [(4, 5, [RELEASE]), (5, 5, [ACCEPT])],
+        [(-1, 4, [ACCEPT])],
+        [(-5, -1, [ACCEPT])],
+        [(-(2**63), 2**63 - 1, [ACCEPT])],
+        [(0, 2**62, [ACCEPT])],
+        [(2**62, 2**62 + 1, [ACCEPT, ACCEPT])],
         [(4, 5, [GAP])],
     ]
     epoch = 2
     for batches in rows:
         side.ask(ACK, acknowledge(side, group, topic, batches, epoch))
+        epoch += 1
+    for topics in (_topics(side, topic, ()), _of_nobody([(0, 0, [ACCEPT])])):
+        side.ask(ACK, {**acknowledge(side, group, topic, (), epoch), "topics": topics})
         epoch += 1
     side.ask(ACK, {**acknowledge(side, group, topic, (), -1), "topics": []})
     side.ask(ACK, {**acknowledge(side, group, topic, (), -1), "topics": []})
@@ -141,6 +151,19 @@ def locks_are_renewed(side: Side) -> None:
     side.ask(ACK, {**acknowledge(side, group, topic, [(1, 1, [RENEW])], 4), **renewing})
     still = {**fetch(side, group, topic, [(0, 0, [RENEW])], 5), **renewing}
     side.ask(FETCH, still)
+
+
+@case("groups", FETCH)
+def share_fetches_of_nothing(side: Side) -> None:
+    """No records, or no bytes: what there is stays for whoever wants it."""
+    group, topic = ready_group(side), side.topic()
+    member_of(side, group, topic)
+    side.write(topic, *(b"%d" % number for number in range(3)))
+    taken(side, group, topic)
+    side.ask(FETCH, {**fetch(side, group, topic, [(0, 2, [RELEASE])], 2), "max_bytes": 0})
+    for epoch, change in enumerate(({"max_records": 0}, {"max_records": -1}, {"max_bytes": 0}), 3):
+        side.ask(FETCH, {**fetch(side, group, topic, (), epoch), "max_wait": 0, **change})
+    side.ask(FETCH, fetch(side, group, topic, (), 6))
 
 
 @case("groups", FETCH, since=2)
@@ -181,6 +204,10 @@ def alter_offsets_of_a_share_group(side: Side) -> None:
     side.ask(ALTER, alter(group, topic, 0, 3))
     side.ask(ALTER, alter(group, topic, 7, 3))
     side.ask(ALTER, alter(group, f"{topic}-unknown", 0, 3))
+    rows = [{"partition_index": one, "start_offset": 0} for one in (0, 9, 1)]
+    side.ask(ALTER, {"group_id": group, "topics": [{"topic_name": topic, "partitions": rows}]})
+    halves = [{"topic_name": topic, "partitions": [one]} for one in (rows[0], rows[2])]
+    side.ask(ALTER, {"group_id": group, "topics": halves})
     side.ask(ALTER, alter("", topic, 0, 3))
     side.ask(OFFSETS, {"groups": [{"group_id": group, "topics": None}]})
 
@@ -295,6 +322,10 @@ def alter(group: str, topic: str, partition: int, offset: int) -> dict[str, Any]
 
 def _topics(side: Side, topic: str, batches: Sequence[Any]) -> list[dict[str, Any]]:
     return [{"topic_id": side.topic_id(topic), "partitions": [_asked(0, batches)]}]
+
+
+def _of_nobody(batches: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{"topic_id": ZERO_UUID, "partitions": [_asked(0, batches)]}]
 
 
 def _asked(partition: int, batches: Sequence[Any] = ()) -> dict[str, Any]:

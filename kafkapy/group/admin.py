@@ -135,12 +135,12 @@ def describe_consumers(
     )
 
 
-def delete_group(event: DeleteGroup, state: GroupState, plan: Plan) -> None:
+def delete_group(event: DeleteGroup, state: GroupState, plan: Plan, ctx: Context) -> None:
     group = state.groups.get(event.group_id)
     if group is None:
         raise _not_found(event.group_id)
     if isinstance(group, ShareGroup):
-        if share_admin.delete_group(ShareDraft(group, plan)):
+        if share_admin.delete_group(ShareDraft(group, plan), ctx):
             plan.records += group_tombstones_of(group)
             plan.reply = GroupDeleted()
         return

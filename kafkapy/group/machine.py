@@ -110,7 +110,7 @@ class GroupMachine:
             case admin.DescribeConsumerGroup():
                 plan.reply = admin.describe_consumers(event, state, ctx)
             case admin.DeleteGroup():
-                admin.delete_group(event, state, plan)
+                admin.delete_group(event, state, plan, ctx)
             case TopicsChanged():
                 self._topics_changed(event, plan)
             case TopicsDeleted():

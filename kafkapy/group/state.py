@@ -32,7 +32,12 @@ from kafkapy.group.records import (
     Pair,
 )
 from kafkapy.group.records.share import ShareGroupMetadataKey
-from kafkapy.group.share.group import InitializationAsked, ShareGroup, ShareRefreshWanted
+from kafkapy.group.share.group import (
+    DeletionAsked,
+    InitializationAsked,
+    ShareGroup,
+    ShareRefreshWanted,
+)
 from kafkapy.group.unserved import ForeignGroup, ForeignKind
 
 Group = ClassicGroup | ConsumerGroup | ShareGroup | ForeignGroup
@@ -83,7 +88,7 @@ class GroupState:
                 noted = self.groups.get(record.group_id)
                 if isinstance(noted, ConsumerGroup):
                     noted.note(record)
-            case ShareRefreshWanted() | InitializationAsked():
+            case ShareRefreshWanted() | InitializationAsked() | DeletionAsked():
                 sharing = self.groups.get(record.group_id)
                 if isinstance(sharing, ShareGroup):
                     sharing.note(record)

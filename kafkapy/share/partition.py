@@ -19,16 +19,24 @@ Nothing here knows of the log, of sockets or of time but what it is told.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import NEVER, Instant, later
+from kafkapy.share.coordinator.batches import combined
 from kafkapy.share.states import AcknowledgeType, RecordState, StateBatch
 from kafkapy.share.throttling import deliverable, is_suspect
 from kafkapy.share.window import Change, Run, Window
 
 BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
+
+# What their fields hold.
+MOST_DELIVERIES: Final = 2**15 - 1
+MOST_COMPLETE: Final = 2**31 - 1
+
+# So many records from the first that is not over are more than usual.
+FAR: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +104,16 @@ class SharePartition:
     def __init__(
         self, start_offset: int, batches: Sequence[StateBatch] = (), *, limits: ShareLimits
     ) -> None:
-        """`batches` as the coordinator has them, in order; what lies between two of them was
-        never written about."""
+        """`batches` as the coordinator has them; another kind of it may have kept what no leader
+        writes. What lies between two of them was never written about."""
         self.limits = limits
         self._window = Window(start_offset)
-        for batch in batches:
-            if batch.last_offset < start_offset:
-                continue
+        for batch in combined((), batches, start_offset):
             if batch.first_offset > self._window.end:
                 self._window.append(batch.first_offset - 1, RecordState.AVAILABLE)
-            run = self._window.append(batch.last_offset, batch.state, batch.delivery_count)
+            is_nobodys = batch.state is RecordState.ACQUIRED
+            state = RecordState.AVAILABLE if is_nobodys else batch.state
+            run = self._window.append(batch.last_offset, state, batch.delivery_count)
             if batch.state is RecordState.ARCHIVING:
                 # Nobody wrote down why.
                 run.is_rejected = batch.delivery_count < limits.delivery_count_limit
@@ -130,8 +138,9 @@ class SharePartition:
     @property
     def delivery_complete_count(self) -> int:
         """Of the records from `start_offset` on, how many are over, or will be when what is being
-        written is."""
-        return sum(run.count for run in self._window if _settled_state(run).is_terminal)
+        written is. It is written as 32 bits."""
+        count = sum(run.count for run in self._window if _settled_state(run).is_terminal)
+        return min(count, MOST_COMPLETE)
 
     @property
     def in_flight_count(self) -> int:
@@ -197,14 +206,15 @@ class SharePartition:
     def acknowledge(
         self, member_id: str, given: Sequence[Acknowledgement], now: Instant
     ) -> Change | None:
-        """All of it or, Refused, nothing. What it changes is to be written, and then `changed`
-        or `failed`; None if there is nothing to write."""
+        """`given` is in order. All of it or, Refused, nothing. What it changes is to be written,
+        and then `changed` or `failed`; None if there is nothing to write."""
         parts = [part for one in given for part in self._relevant(one)]
         for first, last, kind in parts:
             self._check(member_id, first, last, kind)
+        self._window.cut_at([one for first, last, _ in parts for one in (first, last + 1)])
         changing: list[Run] = []
         for first, last, kind in parts:
-            runs = self._window.cut(first, last)
+            runs = self._window.between(first, last)
             if kind is AcknowledgeType.RENEW:
                 for run in runs:
                     run.locked_until = later(now, self.limits.record_lock_duration_ms)
@@ -217,9 +227,8 @@ class SharePartition:
             changing += runs
         change = self._change(changing)
         # Not before: what is renewed may look like what is released.
-        for first, last, kind in parts:
-            if kind is AcknowledgeType.RENEW:
-                self._window.join(first, last)
+        if parts:
+            self._window.join(parts[0][0], parts[-1][1])
         return change
 
     def release(self, member_id: str) -> Change | None:
@@ -291,10 +300,20 @@ class SharePartition:
     def batches(self, change: Change) -> tuple[StateBatch, ...]:
         """What is to be written of it."""
         return tuple(
-            StateBatch(run.first, run.last, run.next_state, run.delivery_count)
+            StateBatch(self._over_since(run), run.last, run.next_state, run.delivery_count)
             for run in self._window.between(change.first, change.last)
             if run.change is change
         )
+
+    def _over_since(self, run: Run) -> int:
+        """Nobody wrote down what the log did not have, or not for this group. Far behind a record
+        that takes long such gaps are told along: else no two batches would ever be one."""
+        window = self._window
+        if window.end - window.start > FAR and run.next_state.is_terminal:
+            for before in window.between(run.first - 1, run.first - 1):
+                if before.is_over:
+                    return before.first
+        return run.first
 
     def changed(self, change: Change) -> None:
         """It is written: the records are what they were to be."""
@@ -427,7 +446,7 @@ class _Acquisition:
 
     def _lock(self, run: Run) -> None:
         run.state = RecordState.ACQUIRED
-        run.delivery_count += 1
+        run.delivery_count = min(run.delivery_count + 1, MOST_DELIVERIES)
         run.member_id = self._asked.member_id
         run.locked_until = self._locked_until
         self._left -= run.count

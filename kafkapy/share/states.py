@@ -10,7 +10,7 @@ is what is to be so without it (formats/coordinators 4).
 """
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class RecordState(IntEnum):
@@ -24,6 +24,15 @@ class RecordState(IntEnum):
     @property
     def is_terminal(self) -> bool:
         return self is RecordState.ACKNOWLEDGED or self is RecordState.ARCHIVED
+
+
+_STATES: Final = {int(state): state for state in RecordState}
+
+
+def state_of(number: int) -> RecordState:
+    """As it was written. Of a state that nobody knows here a record comes again, rather than
+    never."""
+    return _STATES.get(number, RecordState.AVAILABLE)
 
 
 class AcknowledgeType(IntEnum):

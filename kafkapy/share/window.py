@@ -5,12 +5,13 @@
 
 The runs lie side by side from `start` to `end` without holes, so every offset is in exactly one
 of them. A run is cut where something happens to a part of it and joined to its neighbours when
-nothing tells them apart any more: how many there are depends on how differently the records
-fare, not on how many records there are.
+nothing tells them apart any more, and nobody asks how a record came to be over. So there are
+never many more runs than records under way, however long the first of them takes.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from kafkapy.core.data import dataclass
@@ -56,6 +57,9 @@ class Run:
         return self.state.is_terminal and self.change is None
 
     def is_like(self, other: "Run") -> bool:
+        """Over is over: how often it was delivered, and what was said of it, is written."""
+        if self.is_over and other.is_over:
+            return True
         return (
             self.state is other.state
             and self.delivery_count == other.delivery_count
@@ -116,6 +120,28 @@ class Window:
         self._cut_before(first)
         self._cut_before(last + 1)
         return self.between(first, last)
+
+    def cut_at(self, offsets: Sequence[int]) -> None:
+        """Runs begin at all of these, which are in order. One by one each cut would move
+        whatever lies behind it."""
+        within = [one for one in offsets if self.start < one < self.end]
+        if not within:
+            return
+        at = bisect_right(self._runs, within[0], key=_first) - 1
+        until = bisect_right(self._runs, within[-1], key=_first)
+        found: list[Run] = []
+        borders = deque(within)
+        for run in self._runs[at:until]:
+            rest = run
+            while borders and borders[0] <= rest.last:
+                border = borders.popleft()
+                if border > rest.first:
+                    found.append(rest)
+                    behind = rest.part(border, rest.last)
+                    rest.last = border - 1
+                    rest = behind
+            found.append(rest)
+        self._runs[at:until] = found
 
     def join(self, first: int, last: int) -> None:
         """Runs that nothing tells apart are one, from the one before `first` to the one

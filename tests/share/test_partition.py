@@ -6,8 +6,10 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import NEVER, Instant
+from kafkapy.share.coordinator.batches import MANY, combined
 from kafkapy.share.partition import (
     BATCH_OPTIMIZED,
+    FAR,
     RECORD_LIMIT,
     Acknowledgement,
     Asked,
@@ -17,6 +19,7 @@ from kafkapy.share.partition import (
     Span,
 )
 from kafkapy.share.states import RecordState, StateBatch
+from kafkapy.share.window import Window
 
 ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
 LIMITS = ShareLimits(delivery_count_limit=3, record_lock_duration_ms=1_000, max_record_locks=100)
@@ -322,3 +325,68 @@ def test_nothing_acquired_is_nothing_to_write() -> None:
     share = new()
     assert share.acquire(Asked("a", 10), 0, [], 0, Instant(0)) == []
     assert share.acknowledge("a", [], Instant(0)) is None
+
+
+def test_what_is_over_behind_one_that_takes_long_is_one_run() -> None:
+    """However differently it came to be so: nothing grows while somebody goes on renewing."""
+    share = SharePartition(0, limits=ShareLimits())
+    acquire(share, "slow", spans=((0, 0),))
+    for offset in range(1, 200):
+        acquire(share, spans=((offset, offset),))
+        acknowledge(share, offset, offset, 1 + 2 * (offset % 2))
+    assert len(share.window) == 2
+    assert share.delivery_complete_count == 199
+    acknowledge(share, 0, 0, 1, member="slow")
+    assert share.start_offset == 200
+
+
+def test_a_type_for_each_of_very_many_cuts_them_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one, each cut would move all that lies behind it."""
+    cuts: list[int] = []
+    monkeypatch.setattr(Window, "_cut_before", lambda _, offset: cuts.append(offset))
+    share = SharePartition(0, limits=ShareLimits())
+    share.window.append(999, RecordState.AVAILABLE)
+    acquire(share, spans=((0, 999),))
+    cuts.clear()
+    batches = acknowledge(share, 0, 999, *([1, 2] * 500))
+    assert len(batches) == 1_000
+    assert cuts == []
+
+
+def test_a_state_that_no_leader_writes_is_available() -> None:
+    """Or it would be held by nobody, for ever."""
+    batch = StateBatch(0, 9, RecordState.ACQUIRED, 2)
+    share = SharePartition(0, (batch,), limits=ShareLimits())
+    assert acquire(share) == [(0, 9, 3)]
+
+
+def test_counts_stay_within_their_fields() -> None:
+    far = 2**40
+    batches = (
+        StateBatch(0, 0, RecordState.AVAILABLE, 2**15 - 1),
+        StateBatch(1, far, RecordState.ACKNOWLEDGED, 1),
+    )
+    share = SharePartition(0, batches, limits=ShareLimits(delivery_count_limit=10))
+    assert share.delivery_complete_count == 2**31 - 1
+    assert acquire(share, spans=((0, 0),)) == [(0, 0, 2**15 - 1)]
+
+
+def test_gaps_behind_a_record_that_takes_long_do_not_keep_batches_apart() -> None:
+    """As markers are, between transactions of one record: each would be a batch for ever."""
+    share = SharePartition(0, limits=ShareLimits())
+    acquire(share, "slow", spans=((0, 0),))
+    written: tuple[StateBatch, ...] = ()
+    for offset in range(1, 4 * FAR, 2):
+        acquire(share, spans=((offset, offset),), until=offset + 2)
+        written = combined(written, acknowledge(share, offset, offset, ACCEPT), 0)
+    assert len(share.window) == 2
+    assert len(written) <= MANY + FAR // 2
+    again = SharePartition(0, written, limits=ShareLimits())
+    assert acquire(again, spans=((0, 4 * FAR),))[0] == (0, 0, 1)
+    assert again.delivery_complete_count > 3 * FAR
+
+
+def test_batches_that_no_leader_writes_are_put_in_order() -> None:
+    """Apache Kafka's coordinator keeps those that end before they begin."""
+    batches = (StateBatch(5, 2, S.AVAILABLE, 1), StateBatch(0, 3, S.ACKNOWLEDGED, 1))
+    assert SharePartition(0, batches, limits=ShareLimits()).start_offset == 4

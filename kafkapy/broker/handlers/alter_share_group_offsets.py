@@ -5,6 +5,7 @@ leads the partitions and knows an older one is fenced at its next write.
 """
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.security.authorizer.asking import allows, require
@@ -16,13 +17,12 @@ from kafkapy.kraft.uuids import ZERO_UUID
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from kio.schema.alter_share_group_offsets.v0.request import AlterShareGroupOffsetsRequest
 
     from kafkapy.broker.requests.needs import Shares
 
     Offsets = dict[tuple[UUID, int], int]
+    Results = dict[str, dict[int, Refused | None]]
 
 
 def handle(node: "Shares", call: "Call[AlterShareGroupOffsetsRequest]") -> Answer:
@@ -30,20 +30,15 @@ def handle(node: "Shares", call: "Call[AlterShareGroupOffsetsRequest]") -> Answe
     require(node, call, Operation.READ, ResourceType.GROUP, body.group_id)
     if not body.group_id:
         raise Refused(ErrorCode.INVALID_GROUP_ID, "The group id is invalid.")
-    wanted: list[TopicPartitions] = []
     offsets: Offsets = {}
-    refused: list[Fields] = []
+    # By topic and partition, in their order: what is known before anybody is asked.
+    results: Results = {}
     for topic in body.topics:
-        known = _known(node, call, topic)
-        if isinstance(known, Refused):
-            refused.append(_topic(node, topic, dict.fromkeys(_indexes(topic), known)))
-            continue
-        wanted.append(known)
-        for one in topic.partitions:
-            offsets[known.topic_id, one.partition_index] = one.start_offset
-    if not wanted:
-        return _answer(refused)
+        _sort(node, call, topic, offsets, results.setdefault(topic.topic_name, {}))
+    if not offsets:
+        return _answer(node, results)
     promise = Later()
+    image = node.image
 
     def decided(reply: StateToInitialize | Refused) -> None:
         if isinstance(reply, Refused):
@@ -51,44 +46,40 @@ def handle(node: "Shares", call: "Call[AlterShareGroupOffsetsRequest]") -> Answe
         else:
             node.shares.begin_at(reply, offsets, begun)
 
-    def begun(results: "dict[tuple[UUID, int], Refused | None]") -> None:
-        rows: list[Fields] = [
-            {
-                "topic_name": one.topic,
-                "topic_id": one.topic_id,
-                "partitions": [_row(p, results[one.topic_id, p]) for p in one.partitions],
-            }
-            for one in wanted
-        ]
-        promise.resolve(_answer(refused + rows))
+    def begun(found: "dict[tuple[UUID, int], Refused | None]") -> None:
+        for (topic_id, partition), refused in found.items():
+            results[image.topics_by_id[topic_id].name][partition] = refused
+        promise.resolve(_answer(node, results))
 
-    event = AlterShareOffsets(body.group_id, tuple(wanted))
-    node.groups.submit(body.group_id, event, decided)
+    wanted: dict[UUID, list[int]] = {}
+    for topic_id, partition in sorted(offsets):
+        wanted.setdefault(topic_id, []).append(partition)
+    topics = tuple(
+        TopicPartitions(topic_id, image.topics_by_id[topic_id].name, tuple(partitions))
+        for topic_id, partitions in wanted.items()
+    )
+    node.groups.submit(body.group_id, AlterShareOffsets(body.group_id, topics), decided)
     return promise.answer if promise.is_resolved else promise
 
 
-def _known(node: "Shares", call: "Call[Any]", topic: Any) -> TopicPartitions | Refused:
-    name = topic.topic_name
-    if not allows(node, call, Operation.READ, ResourceType.TOPIC, name):
-        return Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    found = node.image.topics_by_name.get(name)
-    indexes = _indexes(topic)
-    if found is None or any(one not in found.partitions for one in indexes):
-        return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return TopicPartitions(found.id, name, tuple(sorted(indexes)))
-
-
-def _indexes(topic: Any) -> list[int]:
-    return [one.partition_index for one in topic.partitions]
-
-
-def _topic(node: "Shares", topic: Any, results: dict[int, Refused]) -> Fields:
+def _sort(
+    node: "Shares",
+    call: "Call[Any]",
+    topic: Any,
+    offsets: "Offsets",
+    results: "dict[int, Refused | None]",
+) -> None:
+    """What there is of a topic is altered, whatever else is named."""
     found = node.image.topics_by_name.get(topic.topic_name)
-    return {
-        "topic_name": topic.topic_name,
-        "topic_id": ZERO_UUID if found is None else found.id,
-        "partitions": [_row(partition, refused) for partition, refused in results.items()],
-    }
+    is_allowed = allows(node, call, Operation.READ, ResourceType.TOPIC, topic.topic_name)
+    for one in topic.partitions:
+        if not is_allowed:
+            results[one.partition_index] = Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        elif found is None or one.partition_index not in found.partitions:
+            results[one.partition_index] = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        else:
+            results[one.partition_index] = None
+            offsets[found.id, one.partition_index] = one.start_offset
 
 
 def _row(partition: int, refused: Refused | None) -> Fields:
@@ -99,12 +90,20 @@ def _row(partition: int, refused: Refused | None) -> Fields:
     }
 
 
-def _answer(rows: list[Fields]) -> Fields:
+def _answer(node: "Shares", results: "Results") -> Fields:
+    topics = node.image.topics_by_name
     return {
         "throttle_time": 0,
         "error_code": ErrorCode.NONE,
         "error_message": None,
-        "responses": rows,
+        "responses": [
+            {
+                "topic_name": name,
+                "topic_id": topics[name].id if name in topics else ZERO_UUID,
+                "partitions": [_row(*one) for one in of_topic.items()],
+            }
+            for name, of_topic in results.items()
+        ],
     }
 
 

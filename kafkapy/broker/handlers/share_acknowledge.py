@@ -9,6 +9,7 @@ from kafkapy.broker.share.fetching import endpoints, leader_fields
 from kafkapy.broker.share.request_checks import check_member
 from kafkapy.broker.share.sessions import CLOSE, OPEN, Place, SessionKey
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.kraft.uuids import ZERO_UUID
 from kafkapy.protocol.error_messages import message_of
 
 if TYPE_CHECKING:
@@ -32,10 +33,15 @@ def handle(node: "Shares", call: "Call[ShareAcknowledgeRequest]") -> Answer:
     is_renewing = optional(body, "is_renew_ack", False)
     given: dict[Place, Sequence[Acknowledgement] | Refused] = {}
     for place, batches in listed(body.topics).items():
-        try:
-            given[place] = read(batches, may_renew=is_renewing)
-        except Refused as refused:
-            given[place] = refused
+        if batches:
+            try:
+                given[place] = read(batches, may_renew=is_renewing)
+            except Refused as refused:
+                given[place] = refused
+    for topic in body.topics:
+        if topic.topic_id is None:
+            unknown = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "")  # without a word, as Kafka does
+            given |= {(ZERO_UUID, one.partition_index): unknown for one in topic.partitions}
     promise = Later()
 
     def acknowledged(results: Results) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Results = Mapping[Place, Refused | None]
 _RENEW: Final = int(AcknowledgeType.RENEW)
+_TWICE: Final = "The offset cannot be acknowledged. The offset is not acquired."
 
 
 def listed(topics: Iterable[Any]) -> dict[Place, Sequence[Any]]:
@@ -39,14 +40,15 @@ def listed(topics: Iterable[Any]) -> dict[Place, Sequence[Any]]:
 
 
 def read(batches: Sequence[Any], *, may_renew: bool) -> list[Acknowledgement]:
-    """Refused unless they are in order and each says something of all of its records."""
+    """Refused unless they are in order and each says something of all of its records; and each
+    record is of one of them, though that is another refusal."""
     found: list[Acknowledgement] = []
-    previous = -1
+    previous, is_twice = -1, False
     for batch in batches:
         first, last, types = batch.first_offset, batch.last_offset, batch.acknowledge_types
         if last < first:
             raise _invalid()
-        if first <= previous:
+        if first < previous:
             raise _invalid()
         if not types or (len(types) > 1 and len(types) != last - first + 1):
             raise _invalid()
@@ -54,8 +56,11 @@ def read(batches: Sequence[Any], *, may_renew: bool) -> list[Acknowledgement]:
             raise _invalid()
         if _RENEW in types and not may_renew:
             raise _invalid()
+        is_twice = is_twice or (bool(found) and first == previous)
         previous = last
         found.append(Acknowledgement(first, last, tuple(types)))
+    if is_twice:
+        raise Refused(ErrorCode.INVALID_RECORD_STATE, _TWICE)
     return found
 
 

@@ -169,7 +169,8 @@ class DeadLetters:
             if until > burial.letter.last_offset:
                 burial.then()
             else:
-                self._go_on(burial)
+                # Not at once: others are served in between, and no stack holds thousands.
+                self._clock.call_soon(lambda: self._go_on(burial))
         elif error in _NOT_NOW:
             self._again(burial)
         elif error is ErrorCode.MESSAGE_TOO_LARGE and not burial.is_bare:

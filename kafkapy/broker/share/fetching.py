@@ -107,6 +107,7 @@ class ShareFetching:
             self._refused[place] = found
         else:
             self._led[place] = found
+            self._session.known.add(place)
             if self._call.body.share_session_epoch == OPEN:
                 found.check_is_current()
         if not self._loading:
@@ -143,6 +144,8 @@ class ShareFetching:
     def _take(self) -> None:
         """Of each in turn, or of what is most urgent first, as long as there is room."""
         bytes_left = self._max_bytes
+        if bytes_left <= 0:
+            return
         for place in self._node.shares.priorities.order(tuple(self._session.places), self._led):
             share = self._led.get(place)
             if share is None or self._left <= 0 or (bytes_left <= 0 and self._taken):

@@ -18,7 +18,7 @@ from kafkapy.core.seams import Clock, Timer
 from kafkapy.core.time import later
 from kafkapy.share.coordinator.events import SetMark, ShareReply, Snapshotted, SnapshotTheRest
 
-# A batch of them stays far below max.message.bytes, each with a few runs of records.
+# Or fewer, if they are large: a batch of them has to stay below max.message.bytes.
 SNAPSHOTS_PER_STEP: Final = 100
 
 

@@ -36,7 +36,8 @@ class ShareSession:
     peer: Peer
     # What it reads, in the order in which it is read next; whether it was told anything of it.
     places: dict[Place, bool] = field(default_factory=dict)
-    # What it ever read here: records of what it does not read any more may still be its own.
+    # What it may have records of, also where it does not read any more. What it only names is
+    # not kept: a session lives long, and clients may name anything.
     known: set[Place] = field(default_factory=set)
     epoch: int = 1
     ended: Callable[[], None] | None = None
@@ -44,7 +45,6 @@ class ShareSession:
     def add(self, places: Iterable[Place]) -> None:
         for place in places:
             self.places.setdefault(place, False)
-            self.known.add(place)
 
     def forget(self, places: Iterable[Place]) -> None:
         for place in places:

@@ -28,7 +28,7 @@ from kafkapy.share.coordinator.events import (
     WriteState,
 )
 from kafkapy.share.coordinator.state import ShareKey
-from kafkapy.share.states import RecordState, StateBatch
+from kafkapy.share.states import RecordState, StateBatch, state_of
 
 Fields = Mapping[str, Any]
 
@@ -55,6 +55,16 @@ def _batches(batches: Iterable[StateBatch]) -> list[Fields]:
         }
         for one in batches
     ]
+
+
+def _batches_told(listed: Iterable[Any]) -> tuple[StateBatch, ...]:
+    """By another coordinator, which may know more states."""
+    return tuple(
+        StateBatch(
+            one.first_offset, one.last_offset, state_of(one.delivery_state), one.delivery_count
+        )
+        for one in listed
+    )
 
 
 def _state_batches(listed: Iterable[Any]) -> tuple[StateBatch, ...]:
@@ -131,7 +141,7 @@ STATE_APIS: Final[Mapping[type[Any], StateApi]] = {
         0,
         lambda event: {"leader_epoch": event.leader_epoch},
         lambda key, row: ReadState(key, row.leader_epoch),
-        lambda row: StateRead(row.state_epoch, row.start_offset, _state_batches(row.state_batches)),
+        lambda row: StateRead(row.state_epoch, row.start_offset, _batches_told(row.state_batches)),
         _read_told,
     ),
     WriteState: StateApi(

@@ -16,7 +16,7 @@ from kafkapy.group.share.events import (
     ShareStateToDelete,
     StateToInitialize,
 )
-from kafkapy.group.share.group import ShareDraft, ShareGroup
+from kafkapy.group.share.group import DeletionAsked, ShareDraft, ShareGroup
 from kafkapy.group.share.state_partitions import listed
 from kafkapy.group.share.stored import epoch_record, state_record
 from kafkapy.group.topics import TopicPartitions, named
@@ -30,7 +30,8 @@ def initialized(event: ShareStateInitialized, draft: ShareDraft, ctx: Context) -
         kept = state.initializing.get(one.topic_id)
         if kept is not None and ctx.topics.with_id(one.topic_id) is not None:
             partitions = tuple(p for p in one.partitions if p in kept.partitions)
-            wanted.append(one._replace(partitions=partitions))
+            if partitions:
+                wanted.append(one._replace(partitions=partitions))
     if wanted:
         draft.write(state_record(draft.group_id, state.done(wanted)))
     draft.plan.reply = Noted()
@@ -70,30 +71,42 @@ def alter(event: AlterShareOffsets, draft: ShareDraft) -> None:
     draft.plan.reply = StateToInitialize(group.group_id, draft.group.epoch, event.topics)
 
 
-def delete_offsets(event: DeleteShareOffsets, draft: ShareDraft) -> None:
+def delete_offsets(event: DeleteShareOffsets, draft: ShareDraft, ctx: Context) -> None:
     _check_empty(draft.group)
-    state = draft.group.state_partitions
-    known = {
-        topic_id: name
-        for topic_id, name in event.topics.items()
-        if topic_id in state.initialized
-        or topic_id in state.initializing
-        or topic_id in state.deleting
-    }
-    topics = [one for one in state.all() if one.topic_id in known]
-    if topics:
-        draft.write(state_record(draft.group_id, state.leaving(known)))
-    draft.plan.reply = ShareStateToDelete(tuple(topics))
+    topics = _to_delete(draft.group, ctx)
+    _delete(tuple(one for one in topics if one.topic_id in event.topics), draft, ctx)
 
 
-def delete_group(draft: ShareDraft) -> bool:
-    """Whether it can be deleted now: else the reply says what the share coordinator has."""
+def delete_group(draft: ShareDraft, ctx: Context) -> bool:
+    """Whether it can be deleted now: else the reply says what has to be deleted first, or a
+    later group of that name would have it."""
     _check_empty(draft.group)
-    topics = draft.group.state_partitions.all()
+    topics = _to_delete(draft.group, ctx)
     if not topics:
         return True
-    draft.plan.reply = ShareStateToDelete(topics)
+    _delete(topics, draft, ctx)
     return False
+
+
+def _delete(topics: tuple[TopicPartitions, ...], draft: ShareDraft, ctx: Context) -> None:
+    """Said before it is done: if nobody hears of its end, the group does not take for
+    initialized what the share coordinator has forgotten."""
+    if topics:
+        leaving = {one.topic_id: one.topic for one in topics}
+        draft.write(state_record(draft.group_id, draft.group.state_partitions.leaving(leaving)))
+        draft.note(DeletionAsked(draft.group_id, ctx.now))
+    draft.plan.reply = ShareStateToDelete(topics)
+
+
+def _to_delete(group: ShareGroup, ctx: Context) -> tuple[TopicPartitions, ...]:
+    """Of what is being deleted already any partition may be left. With a topic its states go."""
+    state = group.state_partitions
+    left = [
+        TopicPartitions(topic_id, topic.name, tuple(range(topic.partition_count)))
+        for topic_id in sorted(state.deleting)
+        if (topic := ctx.topics.with_id(topic_id)) is not None
+    ]
+    return (*state.all(), *left)
 
 
 def topics_deleted(draft: ShareDraft, topic_ids: Iterable[object]) -> None:

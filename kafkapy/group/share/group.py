@@ -49,9 +49,10 @@ class ShareGroup:
     state_partitions: StatePartitions = NO_STATE
     subscribers: Counter[str] = field(default_factory=Counter)
     # Soft: the topics may be other ones, or what has been initialized; and when the share
-    # coordinator was last asked to initialize anything.
+    # coordinator was last asked to initialize anything, and to delete anything.
     wants_refresh: bool = True
     initialization_asked_at: Instant = NEVER_ASKED
+    deletion_asked_at: Instant = NEVER_ASKED
 
     def copy(self) -> "ShareGroup":
         return ShareGroup(
@@ -67,6 +68,7 @@ class ShareGroup:
             self.subscribers.copy(),
             self.wants_refresh,
             self.initialization_asked_at,
+            self.deletion_asked_at,
         )
 
     @property
@@ -112,6 +114,8 @@ class ShareGroup:
                 self.wants_refresh = note.is_wanted
             case InitializationAsked():
                 self.initialization_asked_at = note.at
+            case DeletionAsked():
+                self.deletion_asked_at = note.at
 
     def apply(self, record: Pair) -> None:
         key, value = record
@@ -175,7 +179,15 @@ class InitializationAsked:
     at: Instant
 
 
-ShareNote = ShareRefreshWanted | InitializationAsked
+@dataclass(frozen=True, slots=True)
+class DeletionAsked:
+    """Note: the share coordinator is being asked to delete what is to be."""
+
+    group_id: str
+    at: Instant
+
+
+ShareNote = ShareRefreshWanted | InitializationAsked | DeletionAsked
 
 
 class ShareDraft(Draft[ShareGroup, ShareNote]):

@@ -54,6 +54,8 @@ def heartbeat(event: ShareHeartbeat, draft: ShareDraft, ctx: Context) -> None:
     if profile != standing:
         draft.write(profile_record(draft.group_id, profile))
     has_changed = standing is None or profile.subscribed_topics != standing.subscribed_topics
+    if draft.group.wants_refresh:
+        _forget_deleted(draft, ctx)
     _update_epoch(draft, ctx, has_changed=has_changed)
     _update_targets(draft, ctx)
     after = _reconcile(draft, profile, ctx, has_changed=has_changed)
@@ -99,6 +101,15 @@ def _updated(profile: Profile, event: ShareHeartbeat) -> Profile:
         client_host=event.client_host,
         subscribed_topics=topics,
     )
+
+
+def _forget_deleted(draft: ShareDraft, ctx: Context) -> None:
+    """Of topics that went while nobody led here, or could write it, nobody told the group."""
+    state = draft.group.state_partitions
+    known = (*state.initialized, *state.initializing, *state.deleting)
+    gone = [topic_id for topic_id in known if ctx.topics.with_id(topic_id) is None]
+    if gone:
+        draft.write(state_record(draft.group_id, state.gone(gone)))
 
 
 def _update_epoch(draft: ShareDraft, ctx: Context, *, has_changed: bool) -> None:
@@ -165,27 +176,23 @@ def _reconcile(draft: ShareDraft, profile: Profile, ctx: Context, *, has_changed
 
 def _begin_initializing(draft: ShareDraft, ctx: Context) -> StateToInitialize | None:
     """What nobody has told the share coordinator of, and, after a while, what it has not said
-    that it knows."""
+    that it knows. What is being deleted waits; but not for ever, for that may have failed."""
     group = draft.group
     state = group.state_partitions
+    retry_ms = ctx.settings.share_initialize_retry_ms
+    is_deleting = ctx.now < later(group.deletion_asked_at, retry_ms)
     missing = []
     for name in sorted(group.subscribers):
         topic = ctx.topics.named(name)
-        if topic is None or topic.topic_id in state.deleting:
+        if topic is None or (topic.topic_id in state.deleting and is_deleting):
             continue
-        has = {
-            partition
-            for kept in (state.initializing, state.initialized)
-            if topic.topic_id in kept
-            for partition in kept[topic.topic_id].partitions
-        }
-        lacking = tuple(one for one in range(topic.partition_count) if one not in has)
+        lacking = state.lacking(topic)
         if lacking:
             missing.append(TopicPartitions(topic.topic_id, name, lacking))
     if missing:
         state = state.begun(missing)
         draft.write(state_record(group.group_id, state))
-    retry_at = later(group.initialization_asked_at, ctx.settings.share_initialize_retry_ms)
+    retry_at = later(group.initialization_asked_at, retry_ms)
     if not missing and (not state.initializing or ctx.now < retry_at):
         return None
     draft.note(InitializationAsked(group.group_id, ctx.now))

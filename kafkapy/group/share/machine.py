@@ -52,7 +52,7 @@ def decide_share(event: ShareEvent, state: GroupState, plan: Plan, ctx: Context)
         case AlterShareOffsets():
             admin.alter(event, draft)
         case DeleteShareOffsets():
-            admin.delete_offsets(event, draft)
+            admin.delete_offsets(event, draft, ctx)
         case _:
             assert_never(event)
 

@@ -2,6 +2,7 @@
 
     none --heartbeat--> initializing --told by the share coordinator--> initialized
                                                    initialized --> deleting --> none
+    deleting --altered, or it failed and somebody subscribes--> initializing
 
 Only what is initialized is assigned to members. A value: changing it is making another.
 """
@@ -12,12 +13,15 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
-from kafkapy.group.topics import TopicPartitions
+from kafkapy.group.topics import Topic, TopicPartitions
 
 
 class Kept(NamedTuple):
     topic: str
     partitions: frozenset[int]
+
+
+_NOTHING: Final = Kept("", frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +38,23 @@ class StatePartitions:
         """Everything that the share coordinator may know of, but for what is being deleted."""
         return listed(_with(self.initialized, listed(self.initializing)))
 
+    def lacking(self, topic: Topic) -> tuple[int, ...]:
+        """Of its partitions those that are neither initializing nor initialized."""
+        one = self.initializing.get(topic.topic_id, _NOTHING).partitions
+        other = self.initialized.get(topic.topic_id, _NOTHING).partitions
+        # Nearly always: nothing, and a group may have thousands of partitions.
+        if len(one) + len(other) == topic.partition_count:
+            return ()
+        numbers = range(topic.partition_count)
+        return tuple(number for number in numbers if number not in one and number not in other)
+
     def begun(self, topics: Iterable[TopicPartitions]) -> "StatePartitions":
         topics = tuple(topics)
+        ids = frozenset(one.topic_id for one in topics)
         return StatePartitions(
-            _with(self.initializing, topics), _without(self.initialized, topics), self.deleting
+            _with(self.initializing, topics),
+            _without(self.initialized, topics),
+            {one: name for one, name in self.deleting.items() if one not in ids},
         )
 
     def done(self, topics: Iterable[TopicPartitions]) -> "StatePartitions":

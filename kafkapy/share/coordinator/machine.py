@@ -14,7 +14,7 @@ where the mark was set (broker/share/pruning.py).
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, assert_never
+from typing import Any, Final, Protocol, assert_never
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
@@ -48,6 +48,9 @@ from kafkapy.share.coordinator.records import (
 from kafkapy.share.coordinator.state import Record, ShareKey, ShareState
 
 ShareStep = Step[Any, ShareReply]
+
+# Of state batches in one batch of snapshots: 400 KB of a megabyte, if there is more than one.
+MOST_BATCHES: Final = 20_000
 
 
 class Partitions(Protocol):
@@ -230,15 +233,23 @@ class ShareMachine:
         return Step(records=tuple(states.tombstone(key) for key in gone), reply=Done())
 
     def _snapshot_the_rest(self, event: SnapshotTheRest, wall: Instant) -> ShareStep:
+        """Of a topic that went while nobody led here, nobody said so: its states go now."""
         stale = [key for key in self._states if key not in self._snapshotted]
         records: list[Record] = []
+        size = 0
         for key in stale[: event.most]:
+            if not self._partitions().exists(key.topic_id, key.partition):
+                records.append(states.tombstone(key))
+                continue
             standing = self._states[key]
+            size += len(standing.batches)
+            if records and size > MOST_BATCHES:
+                break
             snapshot = replace(
                 standing, snapshot_epoch=standing.snapshot_epoch + 1, write_timestamp=wall
             )
             records.append(states.snapshot_record(key, snapshot))
-        return Step(records=tuple(records), reply=Snapshotted(len(stale) > event.most))
+        return Step(records=tuple(records), reply=Snapshotted(len(stale) > len(records)))
 
     def _known(self, key: ShareKey) -> ShareState:
         self._check_exists(key)

@@ -1,7 +1,7 @@
 """What the coordinator knows of one share partition: the fold of its records."""
 
 from base64 import b64encode
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
@@ -13,10 +13,7 @@ from kafkapy.share.coordinator.records import (
     ShareUpdateValue,
     WrittenBatch,
 )
-from kafkapy.share.states import RecordState, StateBatch
-
-# Of a state that nobody knows here a record comes again, rather than never.
-_STATES: Final = {int(state): state for state in RecordState}
+from kafkapy.share.states import StateBatch, state_of
 
 Record = tuple[ShareSnapshotKey | ShareUpdateKey, ShareSnapshotValue | ShareUpdateValue | None]
 
@@ -92,7 +89,7 @@ def from_snapshot(value: ShareSnapshotValue) -> ShareState:
         value.delivery_complete_count,
         value.create_timestamp,
         value.write_timestamp,
-        _read(value.state_batches),
+        combined((), _read(value.state_batches), value.start_offset),
     )
 
 
@@ -133,7 +130,7 @@ def _read(batches: tuple[WrittenBatch, ...]) -> tuple[StateBatch, ...]:
         StateBatch(
             one.first_offset,
             one.last_offset,
-            _STATES.get(one.delivery_state, RecordState.AVAILABLE),
+            state_of(one.delivery_state),
             one.delivery_count,
         )
         for one in batches

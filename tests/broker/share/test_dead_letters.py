@@ -1,15 +1,19 @@
 """Dead letters of share groups (KIP-1191): what becomes of records that nobody can use."""
 
 from types import SimpleNamespace
+from typing import Any
 
 from crc32c import crc32c
 
 from kafkapy.broker.share import dead_letters
+from kafkapy.broker.share.settings import DeadLetterSettings
 from kafkapy.core.errors import ErrorCode
+from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import CRC_START, HEADER_SIZE, build_batch
+from kafkapy.protocol.batch import CRC_START, HEADER_SIZE, build_batch, records
 from kafkapy.protocol.compression import Codec
 from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.share.partition import DeadLetter
 from tests.broker.share.member import (
     ACCEPT,
     BROKER_RESOURCE,
@@ -22,6 +26,7 @@ from tests.broker.share.member import (
     finalize,
     log_of,
 )
+from tests.coordinator.fakes import FakeClock
 from tests.log.support import Home
 from tests.sim.cluster.kit import Kit
 
@@ -208,3 +213,42 @@ def test_what_nobody_can_unpack_has_a_letter_without_it() -> None:
     log.advance_high_watermark(2)
     found, last = dead_letters._read(SimpleNamespace(log=log), 0, 1)  # type: ignore[arg-type]
     assert ([one.value for one in found.values()], last) == ([b"good"], 1)
+
+
+def test_very_many_letters_do_not_fill_the_stack() -> None:
+    """Where they are led here and nobody else has to have them, each batch is there at once."""
+    clock, buried, written = FakeClock(), list[bool](), list[bytes]()
+
+    def append(batch: memoryview, *, needs_all: bool) -> SimpleNamespace:
+        written.append(bytes(batch))
+        return SimpleNamespace(last_offset=0)
+
+    here = SimpleNamespace(
+        check_leader=lambda: None,
+        append=append,
+        when_committed=lambda _, then: then(ErrorCode.NONE),
+    )
+    topic = SimpleNamespace(partitions={0: SimpleNamespace(leader=1)})
+    image = SimpleNamespace(topics_by_name={DLQ: topic}, configs=lambda *_: {})
+    wanted = DeadLetterSettings(DLQ, copies=False)
+    parts: dict[str, Any] = {
+        "node_id": 1,
+        "config": SimpleNamespace(errors_deadletterqueue_topic_name_prefix="dlq."),
+        "clock": clock,
+        "journal": SimpleNamespace(),
+        "other_nodes": SimpleNamespace(),
+        "image": lambda: image,
+        "partitions": SimpleNamespace(get=lambda *_: here),
+        "topic_configs": SimpleNamespace(
+            value=lambda *_: True, log_config=lambda _: SimpleNamespace(max_message_bytes=300)
+        ),
+        "settings": lambda: SimpleNamespace(dead_letters=lambda _: wanted),
+        "create_topic": lambda _: None,
+    }
+    letters = dead_letters.DeadLetters(**parts)
+    source: Any = SimpleNamespace(topic_partition=TopicPartition("t", 0))
+    letter = DeadLetter(0, 2_999, 5, is_rejected=True)
+    letters.bury("g", source, letter, lambda: True, lambda: buried.append(True))
+    clock.run_soon()
+    assert buried == [True]
+    assert sum(len(list(records(one))) for one in written) == 3_000

@@ -87,6 +87,17 @@ def test_offsets_move_once_nobody_reads(kit: Kit) -> None:
     assert [(got.offset, got.delivery_count) for got in late.fetch()] == [(2, 1), (3, 1)]
 
 
+def test_what_there_is_moves_whatever_else_is_named(kit: Kit) -> None:
+    kit.create("partly")
+    rows = [{"partition_index": one, "start_offset": 0} for one in (9, 0)]
+    topics = [{"topic_name": "partly", "partitions": rows}]
+    body = {"group_id": "partly", "topics": topics}
+    answer = ask(kit, "partly", ApiKey.ALTER_SHARE_GROUP_OFFSETS, body)
+    told = [(one.partition_index, one.error_code) for one in answer.responses[0].partitions]
+    assert told == [(9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (0, ErrorCode.NONE)]
+    assert described(kit, "partly", "partly").start_offset == 0
+
+
 def test_offsets_move_though_somebody_who_is_no_member_kept_a_session(kit: Kit) -> None:
     """Its leader goes on with what it knows, until the next one begins to read."""
     one = member(kit, "lingers", records=4)

@@ -1,10 +1,13 @@
 """ShareFetch and ShareAcknowledge on a node of a simulated cluster: sessions, locks, waiting."""
 
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 import pytest
 
-from kafkapy.core.errors import ErrorCode
+from kafkapy.broker.share.acknowledging import read
+from kafkapy.broker.share.sessions import SessionKey
+from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.cluster.clients.direct import Client
 from tests.broker.share.member import (
@@ -19,6 +22,14 @@ from tests.broker.share.member import (
     finalize,
 )
 from tests.sim.cluster.kit import Kit
+
+
+class Acknowledged(NamedTuple):
+    """A row of a request."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +76,9 @@ def test_a_session_that_ends_gives_back_what_it_had(kit: Kit) -> None:
     assert offsets(one) == [0, 1]
     one.session_epoch = -1
     assert one.fetch() == []
-    given = other.fetch(max_wait=500)  # once it is written where the group's state is
-    assert [(got.offset, got.delivery_count) for got in given] == [(0, 2), (1, 2)]
+    # Once it is written, perhaps on another node.
+    came = other.fetch(max_wait=2_000)
+    assert [(got.offset, got.delivery_count) for got in came] == [(0, 2), (1, 2)]
 
 
 def test_a_connection_that_ends_gives_back_what_it_had(kit: Kit) -> None:
@@ -182,6 +194,60 @@ def test_acknowledgements_must_be_in_order_and_say_something_of_each(kit: Kit) -
     assert one.acknowledge(0, 0, 9) is invalid
     assert one.acknowledge(0, 9, ACCEPT) is invalid
     assert one.acknowledge(0, 2, ACCEPT) is ErrorCode.NONE
+
+
+def test_a_record_is_acknowledged_once_in_a_request(kit: Kit) -> None:
+    """The batches are in order, so it is what is said of it that is wrong; all of it is refused."""
+    one = member(kit, "twice", records=3)
+    one.fetch()
+    row = Acknowledged(0, 1, [ACCEPT])
+    with pytest.raises(Refused) as raised:
+        read([row, row._replace(first_offset=1, last_offset=2)], may_renew=False)
+    assert raised.value.code is ErrorCode.INVALID_RECORD_STATE
+    with pytest.raises(Refused) as raised:
+        read([row, row], may_renew=False)
+    assert raised.value.code is ErrorCode.INVALID_REQUEST
+    assert one.acknowledge(0, 2, ACCEPT) is ErrorCode.NONE
+
+
+def test_of_no_topic_nothing_is_acknowledged_and_it_is_said(kit: Kit) -> None:
+    one = member(kit, "nobodys", records=1)
+    one.fetch()
+    rows = [{"first_offset": 0, "last_offset": 0, "acknowledge_types": [ACCEPT]}]
+    places = [{"partition_index": 0, "acknowledgement_batches": rows}]
+    body = {
+        "group_id": "nobodys",
+        "member_id": one.name,
+        "share_session_epoch": one.session_epoch,
+        "is_renew_ack": False,
+        "topics": [{"topic_id": None, "partitions": places}],
+    }
+    answer = one.client.ask(one.leader(), ApiKey.SHARE_ACKNOWLEDGE, body)
+    (row,) = answer.responses[0].partitions
+    assert row.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_who_has_no_room_for_a_byte_takes_nothing(kit: Kit) -> None:
+    one = member(kit, "tiny", records=1)
+    assert one.fetch(max_bytes=0) == []
+    assert offsets(one) == [0]
+
+
+def test_a_session_keeps_nothing_of_what_it_only_named(kit: Kit) -> None:
+    one = member(kit, "names", records=1)
+    one.fetch()
+    host = kit.leader_or_none("names")
+    assert host is not None
+    assert host.node is not None
+    assert host.node.broker is not None
+    session = host.node.broker.shares.sessions.last(SessionKey("names", one.name))
+    topic = [{"topic_id": UUID(int=at), "partitions": [{"partition_index": 0}]} for at in (1, 2)]
+    gone = [{"topic_id": UUID(int=at), "partitions": [0]} for at in (1, 2)]
+    _, body = one._question(500, 0, 0, 1 << 20)
+    one.client.ask(one.leader(), ApiKey.SHARE_FETCH, {**body, "topics": topic})
+    later = {"share_session_epoch": session.epoch, "forgotten_topics_data": gone}
+    one.client.ask(one.leader(), ApiKey.SHARE_FETCH, {**body, **later})
+    assert len(session.places) == len(session.known) == 1
 
 
 def test_no_more_are_locked_than_may_be(kit: Kit) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from kafkapy.broker.share.state_requests import replies_in
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.share.coordinator.events import Done, WriteState
+from kafkapy.share.coordinator.events import Done, ReadState, StateRead, WriteState
 from kafkapy.share.coordinator.state import ShareKey
+from kafkapy.share.states import RecordState, StateBatch
 
 TOPIC = UUID(int=7)
 E = ErrorCode
@@ -45,3 +46,12 @@ def test_one_answer_to_two_writes_is_that_of_both(code: ErrorCode) -> None:
 
 def test_what_is_not_answered_is_refused() -> None:
     assert codes((0, E.NONE), of=(0, 1)) == [E.NONE, E.UNKNOWN_SERVER_ERROR]
+
+
+def test_of_a_state_that_another_coordinator_knows_records_come_again() -> None:
+    batch = SimpleNamespace(first_offset=3, last_offset=5, delivery_state=9, delivery_count=2)
+    answer = response((0, E.NONE))
+    row = answer.results[0].partitions[0]
+    row.state_epoch, row.start_offset, row.state_batches = 1, 0, [batch]
+    (reply,) = replies_in(answer, [ReadState(ShareKey("g", TOPIC, 0), 1)])
+    assert reply == StateRead(1, 0, (StateBatch(3, 5, RecordState.AVAILABLE, 2),))
