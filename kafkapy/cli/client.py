@@ -73,6 +73,8 @@ _NEWEST: Final = {
 }
 # A new leader says so for a moment, and who leads no more.
 _SOON: Final = {ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER}
+# A broker that has just become the coordinator of some of what it is asked about.
+_LOADING: Final = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE}
 _ATTEMPTS: Final = 30
 _PAUSE_SECONDS: Final = 0.1
 _LAST_PORT: Final = 65535
@@ -80,6 +82,10 @@ _CLIENT_ID: Final = "kafkapy-cli"
 _TIMEOUT_SECONDS: Final = 60.0
 # Ten thousand partitions take a few megabytes, a fetch 16; a web server's "HTTP" reads as 1.2 GB.
 _LARGEST_ANSWER: Final = 256 * 1024 * 1024
+
+
+class NoAnswer(Failed):
+    """One broker is not there, or cannot say now; others may."""
 
 
 class Client:
@@ -108,7 +114,7 @@ class Client:
         self._socket.close()
 
     def _versions(self) -> dict[int, tuple[int, int]]:
-        about = {"client_software_name": "kafkapy", "client_software_version": "0"}
+        about = {"client_software_name": _CLIENT_ID, "client_software_version": "0"}
         answer = self._ask(ApiKey.API_VERSIONS, 3, about)
         return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
 
@@ -135,7 +141,7 @@ class Client:
                 raise self._stranger(f"an answer of {size} bytes")
             answer = memoryview(self._receive(size)).toreadonly()
         except OSError as failed:
-            raise Failed(f"lost the broker at {self._address}: {failed}") from failed
+            raise NoAnswer(f"lost the broker at {self._address}: {failed}") from failed
         try:
             correlation_id, body_at = read_response_head(api, version, answer)
             if correlation_id != self._correlation_id:
@@ -144,8 +150,8 @@ class Client:
         except Corrupt as bad:
             raise self._stranger(str(bad)) from None
 
-    def _stranger(self, why: str) -> Failed:
-        return Failed(f"what answers at {self._address} is no Kafka broker: {why}")
+    def _stranger(self, why: str) -> NoAnswer:
+        return NoAnswer(f"what answers at {self._address} is no Kafka broker: {why}")
 
     def _receive(self, count: int) -> bytes:
         data = bytearray(count)
@@ -153,7 +159,7 @@ class Client:
         while at < count:
             got = self._socket.recv_into(memoryview(data)[at:])
             if got == 0:
-                raise Failed(f"the broker at {self._address} closed the connection")
+                raise NoAnswer(f"the broker at {self._address} closed the connection")
             at += got
         return bytes(data)
 
@@ -266,15 +272,15 @@ def _connected(addresses: str, timeout_seconds: float) -> tuple[socket.socket, s
                 raise
         except (OSError, UnicodeError) as failed:
             why, cause = getattr(failed, "strerror", None) or failed, failed
-    raise Failed(
+    raise NoAnswer(
         f"cannot reach a broker at {addresses}: {why}; is it running, and is that its address?"
     ) from cause
 
 
 def check(code: int, about: str, message: str | None = None) -> None:
-    """Failed, in words, if `code` is an error."""
+    """Failed, in words, if `code` is an error; NoAnswer if it may not be one soon."""
     if code:
-        raise Failed(_told(code, about, message))
+        raise (NoAnswer if code in _LOADING else Failed)(_told(code, about, message))
 
 
 def check_all(answers: Iterable[tuple[int, str, str | None]]) -> None:

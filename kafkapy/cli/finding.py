@@ -1,10 +1,11 @@
 """Who and what a command is about: coordinators, brokers, partitions by name."""
 
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from kafkapy.cli.client import Client, address_of, check
+from kafkapy.cli.client import Client, NoAnswer, address_of, check
 from kafkapy.cli.main import Failed
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
@@ -13,6 +14,9 @@ from kafkapy.protocol.api_keys import ApiKey
 GROUP: Final = 0
 TRANSACTION: Final = 1
 _NAMES: Final = {GROUP: "group", TRANSACTION: "transactional id"}
+
+#: Exit code of a list in which what some brokers have is missing. (1: failed, 2: misused.)
+PARTIAL: Final = 3
 
 _ATTEMPTS: Final = 25
 _PAUSE_SECONDS: Final = 0.2
@@ -34,12 +38,39 @@ def coordinator(server: str, key_type: int, key: str) -> Client:
 
 
 def each_broker(server: str) -> Iterator[tuple[int, Client]]:
-    """Every broker of the cluster in turn, by its id."""
+    """Every broker of the cluster in turn, by its id; NoAnswer from the first that gives none: for
+    what may be done only if all have answered."""
     with Client(server) as client:
         brokers = sorted(client.metadata([]).brokers, key=lambda one: one.node_id)
     for one in brokers:
         with Client(address_of(one)) as client:
             yield one.node_id, client
+
+
+def list_of_each(server: str, ask: Callable[[int, Client], None]) -> list[str]:
+    """Ask every broker for its part of a list: why those that did not answer did not, in words.
+    NoAnswer if nobody did; Failed if one refused what all are asked for."""
+    with Client(server) as client:
+        brokers = sorted(client.metadata([]).brokers, key=lambda one: one.node_id)
+    missing = []
+    for one in brokers:
+        try:
+            with Client(address_of(one)) as client:
+                ask(one.node_id, client)
+        except NoAnswer as failed:
+            missing.append(f"broker {one.node_id}: {failed}")
+    if len(missing) == len(brokers):
+        raise NoAnswer("; ".join(missing))
+    return missing
+
+
+def exit_code(missing: list[str]) -> int:
+    """Of a list that has been shown, after what is to be said of its gaps."""
+    for why in missing:
+        print(f"kafkapy: {why}", file=sys.stderr)
+    if missing:
+        print("kafkapy: what these brokers have is not in the list", file=sys.stderr)
+    return PARTIAL if missing else 0
 
 
 def chosen_partitions(client: Client, given: list[str]) -> set[tuple[str, int]]:

@@ -18,6 +18,7 @@ What a job has to say at its end, or about a failure, it says itself, as generat
 last lines are the end, `try` is there for failures, `finally` runs also when it is stopped.
 """
 
+from collections import deque
 from collections.abc import Generator
 from typing import Final, NamedTuple
 
@@ -122,3 +123,25 @@ class Job:
             raise
         finally:
             self._is_running = False
+
+
+class Turns:
+    """So many jobs at a time may do something; others wait, in the order they came."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+        self._waiting: deque[Job] = deque()
+
+    def enter(self, job: Job) -> Generator[None, None, None]:
+        """Asked by the job itself, which has to `leave`."""
+        if self._free:
+            self._free -= 1
+        else:
+            self._waiting.append(job)
+            yield WAITING  # until somebody leaves, who makes no room but hands it over
+
+    def leave(self) -> None:
+        if self._waiting:
+            self._waiting.popleft().resume()
+        else:
+            self._free += 1

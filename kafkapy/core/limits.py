@@ -14,6 +14,10 @@ MAX_TOPIC_NAME_LENGTH: Final = 249
 # (socket.request.max.bytes, 100 MiB) holding text compresses at most a few times.
 MAX_DECOMPRESSED_BATCH_BYTES: Final = 512 * 1024 * 1024
 
+# A producer's compressed batch that unpacks to more is looked into in slices (log/examining.py).
+# As much as a batch that is not compressed may have by default, which is looked into in one step.
+MOST_UNPACKED_AT_ONCE_BYTES: Final = 1024 * 1024
+
 # Requests of one connection that may be in the works at once. Kafka works on one; five is
 # what idempotent clients keep in flight, the rest is room for other pipelines.
 MAX_REQUESTS_IN_FLIGHT_PER_CONNECTION: Final = 64

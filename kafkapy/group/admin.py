@@ -1,6 +1,6 @@
 """What tools ask: which groups there are, what one is like, and to delete it."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.group import ClassicGroup, ClassicMember, ClassicState
@@ -15,12 +15,18 @@ from kafkapy.group.state import Group, GroupState
 from kafkapy.group.topics import TopicPartitions, named
 from kafkapy.group.unserved import ForeignGroup
 
+# Groups looked at in one step: less than a millisecond.
+LISTED_AT_ONCE: Final = 250
+
 
 class ListGroups(NamedTuple):
-    """Lower-case names to filter by; empty means all."""
+    """Lower-case names to filter by; empty means all. `group_ids`: of these, from `start` on,
+    and not of those that there are now."""
 
     states: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
+    group_ids: tuple[str, ...] | None = None
+    start: int = 0
 
 
 class ListedGroup(NamedTuple):
@@ -31,7 +37,11 @@ class ListedGroup(NamedTuple):
 
 
 class GroupsListed(NamedTuple):
+    """Of so many groups that were looked at. `go_on`: what to ask for the others."""
+
     groups: tuple[ListedGroup, ...]
+    looked_at: int
+    go_on: ListGroups | None
 
 
 class DescribeGroup(NamedTuple):
@@ -86,14 +96,18 @@ class GroupHasMore(NamedTuple):
 
 
 def list_groups(event: ListGroups, state: GroupState) -> GroupsListed:
-    listed = map(_listed, state.groups.values())
+    ids = tuple(state.groups) if event.group_ids is None else event.group_ids
+    end = event.start + LISTED_AT_ONCE
+    some = [state.groups[one] for one in ids[event.start : end] if one in state.groups]
     return GroupsListed(
         tuple(
             group
-            for group in listed
+            for group in map(_listed, some)
             if (not event.states or group.state.lower() in event.states)
             and (not event.types or group.group_type in event.types)
-        )
+        ),
+        len(some),
+        event._replace(group_ids=ids, start=end) if end < len(ids) else None,
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import field
 from typing import Any, Final
 
 from kafkapy.core.data import dataclass
+from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import Transactional, TransactionEnded
 from kafkapy.core.time import Instant
 from kafkapy.group.classic.group import ClassicGroup, ClassicGroupStands, empty_group
@@ -58,13 +59,19 @@ class TopicsToForget:
     group_ids: tuple[str, ...] = ()
     # Names of topics whose offsets have to wait for the end of a transaction.
     held: frozenset[str] = frozenset()
+    # It is in the midst of the last group: of these it has looked at `looked_at`.
+    partitions: tuple[TopicPartition, ...] = ()
+    looked_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class GroupsToExpire:
-    """Note: groups that the running check for expired offsets has not come to."""
+    """Note: groups that the running check for expired offsets has not come to. It is in the
+    midst of the last one: of its `partitions` it has looked at `looked_at`."""
 
-    group_ids: tuple[str, ...]
+    group_ids: tuple[str, ...] = ()
+    partitions: tuple[TopicPartition, ...] = ()
+    looked_at: int = 0
 
 
 @dataclass(slots=True)
@@ -72,7 +79,7 @@ class GroupState:
     groups: dict[str, Group] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)
     topics_to_forget: TopicsToForget = TopicsToForget()
-    groups_to_expire: tuple[str, ...] = ()
+    groups_to_expire: GroupsToExpire = GroupsToExpire()
 
     def apply(self, record: Any) -> None:
         match record:
@@ -94,8 +101,8 @@ class GroupState:
                     sharing.note(record)
             case TopicsToForget():
                 self.topics_to_forget = record
-            case GroupsToExpire(group_ids):
-                self.groups_to_expire = group_ids
+            case GroupsToExpire():
+                self.groups_to_expire = record
             case _:
                 raise AssertionError(("unknown record", record))
 

@@ -15,12 +15,14 @@ class Origin(Enum):
     """Who appends decides how much is checked.
 
     CLIENT       everything: exactly one batch, sequences, timestamps.
+    EXAMINED     a client's batch whose records were looked into before (log/examining.py).
     COORDINATOR  this broker's own records (groups, transactions, markers): epochs only.
     REPLICATION  what a leader accepted already: offsets and epochs are in the bytes.
     RAFT         the metadata log; no producers at all.
     """
 
     CLIENT = auto()
+    EXAMINED = auto()
     COORDINATOR = auto()
     REPLICATION = auto()
     RAFT = auto()
@@ -60,6 +62,14 @@ class NotOneBatch(Refused):
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.INVALID_RECORD, message)
+
+
+class TooMuchAtOnce(Refused):
+    """A client's compressed batch that has to be looked into, and unpacks to more than may be
+    looked at in one step: it is to be examined in slices first (log/examining.py)."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.INVALID_RECORD, "a batch that has to be examined in slices")
 
 
 class RecordsRefused(Refused):

@@ -32,10 +32,9 @@ from kafkapy.log.segments.rolling import NO_ROOM, room_in, should_roll
 from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.transaction_index import AbortedTransaction
 from kafkapy.log.storage import Storage
-from kafkapy.log.validation import accept_from_leader, validate
+from kafkapy.log.validation import accept_from_leader, records_at_once, validate
 from kafkapy.log.validation_records import check_each
 from kafkapy.protocol.batch import CONTROL_BIT, LOG_OVERHEAD, STAMP_SIZE, BatchHeader, pack_stamp
-from kafkapy.protocol.batch import records as walk_batch
 from kafkapy.protocol.control_records import read_marker
 
 _CLIENT: Final = Origin.CLIENT
@@ -121,8 +120,10 @@ class Appender:
                 base_offset=base_offset,
                 leader_epoch=leader_epoch,
             )
-            if config.record_check is not None and origin is _CLIENT:
-                check_each(walk_batch(records), config.record_check)
+            if origin is Origin.EXAMINED:
+                origin = _CLIENT
+            elif config.record_check is not None and origin is _CLIENT:
+                check_each(records_at_once(records), config.record_check)
             if size > config.segment_bytes:
                 raise Refused(
                     ErrorCode.RECORD_LIST_TOO_LARGE,

@@ -2,7 +2,8 @@
 
     *.deleted *.cleaned         removed
     *.swap                      a cleaning that was done: takes the place of what it covers
-    clean shutdown              file sizes are believed, nothing is read until it is needed
+    clean shutdown              file sizes are believed, nothing is read until it is needed,
+                                but for what there is of transaction indexes
     otherwise                   from the recovery point on every batch is checked (CRC,
                                 sizes, offsets) and indexed; the log ends at the first bad
                                 one, and what came behind it is removed
@@ -27,6 +28,7 @@ from kafkapy.core.errors import Corrupt, DiskFailed
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Disk
 from kafkapy.core.time import Instant
+from kafkapy.log.aborted import aborted_by, rebuild_bad_indexes
 from kafkapy.log.config import LogConfig
 from kafkapy.log.leader_epochs import LeaderEpochs
 from kafkapy.log.names import (
@@ -47,7 +49,6 @@ from kafkapy.log.producers.producer_state import ProducerStates
 from kafkapy.log.producers.snapshots import ProducerSnapshots, replay
 from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.segments import Segments
-from kafkapy.log.segments.transaction_index import AbortedTransaction
 from kafkapy.protocol.batch import LOG_OVERHEAD, BatchHeader, UnsupportedMagic, crc_is_valid
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
@@ -133,8 +134,11 @@ def load(opening: Opening) -> Loaded:
             base_offset = loaded.segments.active.base_offset
             opening = replace(opening, is_clean=False, recovery_point=base_offset)
             loaded.recovered = replace(recovered, is_clean=False)
+    believed = set(loaded.segments)
     if not opening.is_clean:
+        believed -= set(_unchecked(opening, loaded.segments))
         _recover(opening, loaded)
+    _check_transaction_indexes(opening, loaded, believed)
     if loaded.log_end_offset < loaded.log_start_offset:
         _start_over(opening, loaded)
     loaded.recovery_point = (
@@ -302,6 +306,20 @@ def _start_over(opening: Opening, loaded: Loaded) -> None:
     loaded.producers = None
 
 
+def _check_transaction_indexes(opening: Opening, loaded: Loaded, believed: set[Segment]) -> None:
+    """Of the segments that are not read otherwise."""
+
+    def states_at(offset: int) -> ProducerStates:
+        states = ProducerStates(opening.topic_partition, expiry_ms=opening.producer_expiry_ms)
+        start = loaded.log_start_offset
+        load_producers(states, loaded.snapshots, loaded.segments, start, offset, opening.now)
+        return states
+
+    found = loaded.recovered
+    rebuilt = rebuild_bad_indexes((one for one in loaded.segments if one in believed), states_at)
+    loaded.recovered = replace(found, rebuilt_indexes=found.rebuilt_indexes + rebuilt)
+
+
 # -- after a crash
 
 
@@ -400,14 +418,7 @@ def recover_segment(
             epochs.assign(header.leader_epoch, header.base_offset)
         completed = producers.update(header, batch)
         if completed is not None and completed.is_aborted:
-            aborted.append(
-                AbortedTransaction(
-                    completed.producer_id,
-                    completed.first_offset,
-                    completed.last_offset,
-                    completed.last_stable_offset,
-                )
-            )
+            aborted.append(aborted_by(completed))
         expected = header.next_offset
         end = position + header.size
     if end < segment.size:

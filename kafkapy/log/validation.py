@@ -11,17 +11,19 @@ Kafka walks every record of every batch. Here a batch is believed whose CRC is r
 producer computed count, offsets and maximum timestamp, and nobody but its own readers suffers
 if it lied. Records are walked only when a setting asks about them: a compacted topic (keys),
 timestamps beyond the limits, another compression.type; or when the header shows that it lies:
-the first timestamp is no later than the largest one.
+the first timestamp is no later than the largest one. What unpacks to more than may be walked in
+one step is TooMuchAtOnce, and comes again once it is examined (log/examining.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
+from kafkapy.core.limits import MOST_UNPACKED_AT_ONCE_BYTES
 from kafkapy.core.seams import Bytes
 from kafkapy.core.time import Instant
-from kafkapy.log.append import NO_TIMESTAMP, Accepted, NotOneBatch, Origin
+from kafkapy.log.append import NO_TIMESTAMP, Accepted, NotOneBatch, Origin, TooMuchAtOnce
 from kafkapy.log.config import FOREVER_MS, LogConfig
 from kafkapy.log.validation_records import check_offsets, check_records, renumbered
 from kafkapy.protocol.batch import (
@@ -41,7 +43,7 @@ from kafkapy.protocol.batch import (
     stamp_of,
     stamped,
 )
-from kafkapy.protocol.compression import FIRST_BYTES, Codec, compress
+from kafkapy.protocol.compression import FIRST_BYTES, Codec, TooLarge, compress
 from kafkapy.protocol.records import (
     SMALLEST_RECORD,
     Record,
@@ -74,7 +76,7 @@ def validate(
 
     A client sends exactly one batch, everyone else one or more.
     """
-    check = _Check(config, origin, now, leader_epoch)
+    check = Check(config, origin, now, leader_epoch)
     parts: list[Bytes] = []
     headers: list[BatchHeader] = []
     position, end, size = 0, len(records), 0
@@ -82,7 +84,7 @@ def validate(
         header = _header(records, position)
         if header.size > end - position:
             break
-        if origin is Origin.CLIENT:
+        if check.is_clients:
             _check_alone(records, position + header.size)
         batch = records[position : position + header.size]
         header, head, body = check.batch(batch, header, base_offset)
@@ -91,7 +93,7 @@ def validate(
         size += header.size
         base_offset = header.next_offset
         position += len(batch)
-        if origin is Origin.CLIENT:
+        if check.is_clients:
             break
     _check_tail(records, position)
     if not headers:
@@ -156,12 +158,38 @@ def _header(records: memoryview, position: int) -> BatchHeader:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 
 
-class _Check:
+def records_at_once(batch: memoryview) -> Iterator[Record]:
+    """Of a client's batch whose header is believed."""
+    header = read_header(batch)
+    return walk(
+        _unpacked_at_once(batch, header),
+        header.record_count,
+        header.base_offset,
+        header.base_timestamp,
+        append_time_of(header),
+    )
+
+
+def append_time_of(header: BatchHeader) -> int | None:
+    return header.max_timestamp if header.is_log_append_time else None
+
+
+def _unpacked_at_once(batch: memoryview, header: BatchHeader) -> bytes:
+    if header.codec is Codec.NONE:
+        return payload(batch, header)
+    try:
+        return payload(batch, header, MOST_UNPACKED_AT_ONCE_BYTES)
+    except TooLarge:
+        raise TooMuchAtOnce from None
+
+
+class Check:
     """The settings of one call, and the questions asked of each batch."""
 
     def __init__(self, config: LogConfig, origin: Origin, now: Instant, leader_epoch: int) -> None:
         self.config = config
         self.origin = origin
+        self.is_clients = origin is Origin.CLIENT or origin is Origin.EXAMINED
         self.now = now
         self.leader_epoch = leader_epoch
 
@@ -169,33 +197,42 @@ class _Check:
         self, batch: memoryview, header: BatchHeader, base_offset: int
     ) -> tuple[BatchHeader, bytes, Bytes]:
         """(header as stamped, the bytes of it that are new, the rest) of one whole batch."""
+        codec = self.header(batch, header)
+        if self.origin is Origin.RAFT:
+            return self._stamp(batch, header, base_offset)
+        if self.origin is not Origin.EXAMINED and (
+            self.asks_about_records(batch, header, codec) or self._lacks_keys(batch, header)
+        ):
+            return self._walk(batch, header, base_offset)
+        if self.config.uses_log_append_time:
+            return self._restamp(batch[HEADER_SIZE:], header, base_offset, header.attributes)
+        return self._stamp(batch, header, base_offset)
+
+    def header(self, batch: memoryview, header: BatchHeader) -> Codec:
+        """Refused for what can be said without looking into it."""
         config = self.config
         if self.origin is not Origin.RAFT:
-            if self.origin is Origin.CLIENT and header.base_offset != 0:
+            if self.is_clients and header.base_offset != 0:
                 raise Refused(
                     ErrorCode.INVALID_RECORD, f"base offset {header.base_offset} instead of 0"
                 )
             if header.size > config.max_message_bytes:
-                raise self._too_large(header.size)
+                raise self.too_large(header.size)
         if not crc_is_valid(batch, 0, header):
             raise Refused(ErrorCode.CORRUPT_MESSAGE, "the batch does not match its CRC")
         codec = self._codec(header)
-        if self.origin is Origin.CLIENT:
+        if self.is_clients:
             _check_client_header(header)
             _check_structure(batch, header, codec)
-        if self.origin is Origin.RAFT:
-            return self._stamp(batch, header, base_offset)
-        target = self._target_codec(header, codec)
-        if (
-            target is not codec
+        return codec
+
+    def asks_about_records(self, batch: memoryview, header: BatchHeader, codec: Codec) -> bool:
+        """About more of them than whether they have keys."""
+        return (
+            self.target_codec(header, codec) is not codec
             or self._asks_about_times(header)
-            or self._lacks_keys(batch, header)
             or not _looks_compressed(batch, codec)
-        ):
-            return self._walk(batch, header, base_offset, target)
-        if config.uses_log_append_time:
-            return self._restamp(batch[HEADER_SIZE:], header, base_offset, header.attributes)
-        return self._stamp(batch, header, base_offset)
+        )
 
     def _codec(self, header: BatchHeader) -> Codec:
         try:
@@ -203,7 +240,7 @@ class _Check:
         except Corrupt as error:
             raise Refused(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 
-    def _target_codec(self, header: BatchHeader, codec: Codec) -> Codec:
+    def target_codec(self, header: BatchHeader, codec: Codec) -> Codec:
         """Control records stay as they are written: uncompressed."""
         wanted = self.config.compression_type
         if wanted == "producer" or header.is_control:
@@ -211,7 +248,7 @@ class _Check:
         return _CODECS[wanted]
 
     def _asks_about_times(self, header: BatchHeader) -> bool:
-        if self.origin is not Origin.CLIENT:
+        if not self.is_clients:
             return False
         config = self.config
         if header.is_log_append_time:
@@ -229,11 +266,48 @@ class _Check:
         if self.origin is not Origin.CLIENT or not self.config.is_compacted:
             return False
         try:
-            return has_keyless(payload(batch, header), header.record_count)
+            return has_keyless(_unpacked_at_once(batch, header), header.record_count)
         except Corrupt as error:
             raise Refused(ErrorCode.INVALID_RECORD, str(error)) from error
 
     # -- the fast path
+
+    def stamp_walked(
+        self, batch: memoryview, header: BatchHeader, base_offset: int, max_timestamp: int
+    ) -> tuple[BatchHeader, bytes, Bytes]:
+        """One whose records are as they should be, the latest of them of `max_timestamp`."""
+        if self._header_holds(header, max_timestamp):
+            return self._stamp(batch, header, base_offset)
+        return self._restamp(
+            batch[HEADER_SIZE:],
+            header,
+            base_offset,
+            header.attributes,
+            max_timestamp=max_timestamp,
+        )
+
+    def stamp_rewritten(
+        self,
+        body: bytes,
+        header: BatchHeader,
+        base_offset: int,
+        base_timestamp: int,
+        max_timestamp: int,
+    ) -> tuple[BatchHeader, bytes, Bytes]:
+        """One whose records are `body` now, in the codec they should have."""
+        target = self.target_codec(header, header.codec)
+        attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_BIT) | target
+        header, head, records = self._restamp(
+            body,
+            header,
+            base_offset,
+            attributes,
+            max_timestamp=max_timestamp,
+            base_timestamp=base_timestamp,
+        )
+        if header.size > self.config.max_message_bytes:
+            raise self.too_large(header.size)
+        return header, head, records
 
     def _stamp(
         self, batch: memoryview, header: BatchHeader, base_offset: int
@@ -276,61 +350,39 @@ class _Check:
     # -- the slow path
 
     def _walk(
-        self, batch: memoryview, header: BatchHeader, base_offset: int, target: Codec
+        self, batch: memoryview, header: BatchHeader, base_offset: int
     ) -> tuple[BatchHeader, bytes, Bytes]:
         try:
-            unpacked = payload(batch, header)
+            unpacked = self._unpacked(batch, header)
             records = list(
                 walk(
                     unpacked,
                     header.record_count,
                     header.base_offset,
                     header.base_timestamp,
-                    header.max_timestamp if header.is_log_append_time else None,
+                    append_time_of(header),
                 )
             )
         except Corrupt as error:
             raise Refused(ErrorCode.INVALID_RECORD, str(error)) from error
-        if self.origin is Origin.CLIENT:
+        if self.is_clients:
             check_records(header, records, self.config, self.now)
         max_timestamp = max([NO_TIMESTAMP, *[record.timestamp for record in records]])
+        target = self.target_codec(header, header.codec)
         if target is not header.codec:
-            return self._rewrite(header, records, base_offset, target, max_timestamp)
+            # Old clients numbered the records inside a compressed batch wrongly, so they are
+            # numbered anew, as ever.
+            unpacked, base_timestamp = renumbered(records)
+            body = compress(target, unpacked, self.level(target))
+            return self.stamp_rewritten(body, header, base_offset, base_timestamp, max_timestamp)
         if header.codec is not Codec.NONE:
             check_offsets(header, records)
-        if self._header_holds(header, max_timestamp):
-            return self._stamp(batch, header, base_offset)
-        return self._restamp(
-            batch[HEADER_SIZE:],
-            header,
-            base_offset,
-            header.attributes,
-            max_timestamp=max_timestamp,
-        )
+        return self.stamp_walked(batch, header, base_offset, max_timestamp)
 
-    def _rewrite(
-        self,
-        header: BatchHeader,
-        records: Sequence[Record],
-        base_offset: int,
-        target: Codec,
-        max_timestamp: int,
-    ) -> tuple[BatchHeader, bytes, Bytes]:
-        """The records with another codec. Old clients numbered those inside a compressed
-        batch wrongly, so they are numbered anew, as ever."""
-        unpacked, base_timestamp = renumbered(records)
-        attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_BIT) | target
-        header, head, body = self._restamp(
-            compress(target, unpacked, self._level(target)),
-            header,
-            base_offset,
-            attributes,
-            max_timestamp=max_timestamp,
-            base_timestamp=base_timestamp,
-        )
-        if header.size > self.config.max_message_bytes:
-            raise self._too_large(header.size)
-        return header, head, body
+    def _unpacked(self, batch: memoryview, header: BatchHeader) -> bytes:
+        if self.is_clients:
+            return _unpacked_at_once(batch, header)
+        return payload(batch, header)
 
     def _header_holds(self, header: BatchHeader, max_timestamp: int) -> bool:
         return (
@@ -339,7 +391,7 @@ class _Check:
             and header.max_timestamp == max_timestamp
         )
 
-    def _level(self, codec: Codec) -> int | None:
+    def level(self, codec: Codec) -> int | None:
         config = self.config
         return {
             Codec.GZIP: config.compression_gzip_level,
@@ -347,7 +399,7 @@ class _Check:
             Codec.ZSTD: config.compression_zstd_level,
         }.get(codec)
 
-    def _too_large(self, size: int) -> Refused:
+    def too_large(self, size: int) -> Refused:
         return Refused(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"a record batch of {size} bytes where max.message.bytes is "

@@ -16,25 +16,52 @@ from kafkapy.protocol.records import Record, encode_record
 
 # The sentence names this many bad records at most; a batch may hold a hundred thousand.
 _ERRORS_NAMED: Final = 3
+# No batch of a megabyte has as many records, unless it is compressed. One of some hundred
+# thousand times that is refused for these, and not looked at any further.
+MOST_ERRORS: Final = 200_000
 
 
 def check_records(
     header: BatchHeader, records: Sequence[Record], config: LogConfig, now: Instant
 ) -> None:
     """RecordsRefused if one of a client's records may not be in this topic."""
-    errors: list[tuple[int, str]] = []
-    has_bad_timestamp = False
+    faults = Faults(header, config, now)
     for index, record in enumerate(records):
-        if config.is_compacted and record.key is None:
-            errors.append((index, "a record of a compacted topic needs a key"))
-            continue
-        why = _timestamp_error(header, record, config, now)
+        faults.look_at(index, record)
+    faults.refuse()
+
+
+class Faults:
+    """Those of a client's records, found one after the other."""
+
+    def __init__(self, header: BatchHeader, config: LogConfig, now: Instant) -> None:
+        self._header = header
+        self._config = config
+        self._is_compacted = config.is_compacted
+        self._now = now
+        self._errors: list[tuple[int, str]] = []
+        self._has_bad_timestamp = False
+
+    def look_at(self, index: int, record: Record) -> None:
+        if self._is_compacted and record.key is None:
+            self._add(index, "a record of a compacted topic needs a key")
+            return
+        why = _timestamp_error(self._header, record, self._config, self._now)
         if why is not None:
-            has_bad_timestamp = True
-            errors.append((index, why))
-    if has_bad_timestamp:
-        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, "records with invalid timestamps", errors)
-    _refuse(errors)
+            self._has_bad_timestamp = True
+            self._add(index, why)
+
+    def refuse(self) -> None:
+        """RecordsRefused if there are any."""
+        if self._has_bad_timestamp:
+            sentence = "records with invalid timestamps"
+            raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, sentence, self._errors)
+        refuse_records(self._errors)
+
+    def _add(self, index: int, why: str) -> None:
+        self._errors.append((index, why))
+        if len(self._errors) == MOST_ERRORS:
+            self.refuse()
 
 
 def check_each(records: Iterable[Record], check: RecordCheck) -> None:
@@ -45,10 +72,11 @@ def check_each(records: Iterable[Record], check: RecordCheck) -> None:
         errors = [(index, why) for index, why in found if why is not None]
     except Corrupt as error:
         raise Refused(ErrorCode.INVALID_RECORD, str(error)) from error
-    _refuse(errors)
+    refuse_records(errors)
 
 
-def _refuse(errors: list[tuple[int, str]]) -> None:
+def refuse_records(errors: list[tuple[int, str]]) -> None:
+    """RecordsRefused if there are any."""
     if errors:
         first = "; ".join(f"{index}: {why}" for index, why in errors[:_ERRORS_NAMED])
         raise RecordsRefused(
@@ -75,9 +103,11 @@ def check_offsets(header: BatchHeader, records: Sequence[Record]) -> None:
     """A compressed batch that is kept as it is must number its records 0, 1, 2 ..."""
     for expected, record in enumerate(records, header.base_offset):
         if record.offset != expected:
-            raise Refused(
-                ErrorCode.INVALID_RECORD, f"a record at {record.offset} instead of {expected}"
-            )
+            raise misnumbered(record, expected)
+
+
+def misnumbered(record: Record, expected: int) -> Refused:
+    return Refused(ErrorCode.INVALID_RECORD, f"a record at {record.offset} instead of {expected}")
 
 
 def renumbered(records: Sequence[Record]) -> tuple[bytes, int]:

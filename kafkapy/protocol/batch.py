@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from crc32c import crc32c
 
 from kafkapy.core.errors import Corrupt
+from kafkapy.core.limits import MAX_DECOMPRESSED_BATCH_BYTES
 from kafkapy.core.seams import Bytes
 from kafkapy.protocol.compression import Codec, compress, decompress
 from kafkapy.protocol.records import (
@@ -255,9 +256,9 @@ def stamp_of(header: BatchHeader) -> bytes:
     return pack_stamp(header.base_offset, header.length, header.leader_epoch)
 
 
-def payload(batch: Bytes, header: BatchHeader) -> bytes:
-    """The records of one whole batch, unpacked."""
-    return decompress(header.codec, memoryview(batch)[HEADER_SIZE : header.size])
+def payload(batch: Bytes, header: BatchHeader, limit: int = MAX_DECOMPRESSED_BATCH_BYTES) -> bytes:
+    """The records of one whole batch, unpacked; TooLarge if they are more than `limit`."""
+    return decompress(header.codec, memoryview(batch)[HEADER_SIZE : header.size], limit)
 
 
 def records(batch: Bytes) -> Iterator[Record]:

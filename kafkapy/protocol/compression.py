@@ -11,7 +11,7 @@ counts what comes out and stops at `limit`: no bomb is unpacked before it is not
 """
 
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from enum import IntEnum
 from struct import Struct
 from typing import Final
@@ -23,8 +23,13 @@ import zstandard
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.limits import MAX_DECOMPRESSED_BATCH_BYTES
 from kafkapy.core.seams import Bytes
+from kafkapy.protocol.zstd_pieces import pieces_of_frame
 
 CompressionSteps = Generator[int, None, bytes]
+
+
+class TooLarge(Corrupt):
+    """More than the limit comes out."""
 
 
 class Codec(IntEnum):
@@ -80,8 +85,8 @@ def _fetch(data: Bytes, limit: int) -> bytes:
 
 # -- gzip
 
-_GZIP_WINDOW: Final = 31  # 15 bits of window, plus 16: a gzip header, not a zlib one
-_GZIP_MAGIC: Final = b"\x1f\x8b"
+GZIP_WINDOW: Final = 31  # 15 bits of window, plus 16: a gzip header, not a zlib one
+GZIP_MAGIC: Final = b"\x1f\x8b"
 # The header's operating system. Java says "unknown", zlib "Unix"; the rest of the stream is
 # the same, and what was recompressed or compacted can be compared with Kafka's bytes.
 _GZIP_SYSTEM_AT: Final = 9
@@ -91,22 +96,22 @@ _GZIP_PIECE: Final = 1024
 
 
 def _gzip(data: Bytes, level: int | None) -> bytes:
-    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, _GZIP_WINDOW)
-    return _gzip_stream(packer.compress(data), packer.flush())
+    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, GZIP_WINDOW)
+    return as_java_packs(packer.compress(data) + packer.flush())
 
 
 def _gzip_in_steps(data: Bytes, level: int | None) -> CompressionSteps:
-    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, _GZIP_WINDOW)
+    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, GZIP_WINDOW)
     view = memoryview(data)
     parts = []
     for start in range(0, len(view), _GZIP_STEP):
         parts.append(packer.compress(view[start : start + _GZIP_STEP]))
         yield min(_GZIP_STEP, len(view) - start)
-    return _gzip_stream(*parts, packer.flush())
+    return as_java_packs(b"".join((*parts, packer.flush())))
 
 
-def _gzip_stream(*parts: bytes) -> bytes:
-    packed = b"".join(parts)
+def as_java_packs(packed: bytes) -> bytes:
+    """The same gzip stream, of an unknown system."""
     return packed[:_GZIP_SYSTEM_AT] + _GZIP_UNKNOWN_SYSTEM + packed[_GZIP_SYSTEM_AT + 1 :]
 
 
@@ -117,7 +122,7 @@ def _gunzip(data: Bytes, limit: int) -> bytes:
     # what its piece has beyond it, and 50,000 empty members go into a megabyte.
     left, rest, piece = limit, view, len(view)
     while True:
-        member = zlib.decompressobj(_GZIP_WINDOW)
+        member = zlib.decompressobj(GZIP_WINDOW)
         while not member.eof:
             if not rest:
                 raise Corrupt("gzip: cut short")
@@ -133,15 +138,15 @@ def _gunzip(data: Bytes, limit: int) -> bytes:
         rest = view[len(view) - len(rest) - len(member.unused_data) :]
         piece = _GZIP_PIECE
         # Like Java's reader: what follows a member and is no member is not looked at.
-        if bytes(rest[:2]) != _GZIP_MAGIC:
+        if bytes(rest[:2]) != GZIP_MAGIC:
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 # -- snappy
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
-_XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4) + (1).to_bytes(4)
-_XERIAL_CHUNK: Final = 32 * 1024
+XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4) + (1).to_bytes(4)
+SNAPPY_CHUNK: Final = 32 * 1024
 _SIZE: Final = Struct(">i")
 # The densest element of a block copies 64 bytes and takes 3.
 _SNAPPY_MOST_PER_BYTE: Final = 22
@@ -149,19 +154,34 @@ _SNAPPY_MOST_PER_BYTE: Final = 22
 
 def _snap(data: Bytes, level: int | None) -> bytes:
     view = memoryview(data)
-    parts = [_XERIAL_HEADER]
-    for start in range(0, len(view), _XERIAL_CHUNK):
-        block = snappy.compress(view[start : start + _XERIAL_CHUNK])
-        parts += (_SIZE.pack(len(block)), block)
+    parts = [XERIAL_HEADER]
+    for start in range(0, len(view), SNAPPY_CHUNK):
+        parts += snappy_chunk(view[start : start + SNAPPY_CHUNK])
     return b"".join(parts)
 
 
+def snappy_chunk(data: Bytes) -> tuple[bytes, bytes]:
+    """At most SNAPPY_CHUNK, with its size before it."""
+    block = snappy.compress(data)
+    return _SIZE.pack(len(block)), block
+
+
 def _unsnap(data: Bytes, limit: int) -> bytes:
-    view = memoryview(data)
-    if bytes(view[:8]) != _XERIAL_MAGIC:
-        return _unsnap_block(view, limit, limit)
     parts: list[bytes] = []
-    left, position, end = limit, len(_XERIAL_HEADER), len(view)
+    left = limit
+    for block in snappy_blocks(memoryview(data)):
+        part = unpack_snappy_block(block, left, limit)
+        left -= len(part)
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def snappy_blocks(view: memoryview) -> Iterator[memoryview]:
+    """Those of a stream, or the one that has none around it."""
+    if bytes(view[:8]) != _XERIAL_MAGIC:
+        yield view
+        return
+    position, end = len(XERIAL_HEADER), len(view)
     if end < position:
         raise Corrupt("snappy: cut short in the xerial header")
     while position < end:
@@ -169,20 +189,18 @@ def _unsnap(data: Bytes, limit: int) -> bytes:
             raise Corrupt("snappy: cut short before a chunk")
         # Streams may be joined too: a whole header stands where a size was expected.
         if bytes(view[position : position + 8]) == _XERIAL_MAGIC:
-            position += len(_XERIAL_HEADER)
+            position += len(XERIAL_HEADER)
             continue
         (size,) = _SIZE.unpack_from(view, position)
         position += 4
         if not 0 <= size <= end - position:
             raise Corrupt(f"snappy: a chunk of {size} bytes with {end - position} left")
-        part = _unsnap_block(view[position : position + size], left, limit)
-        left -= len(part)
-        parts.append(part)
+        yield view[position : position + size]
         position += size
-    return b"".join(parts)
 
 
-def _unsnap_block(block: memoryview, left: int, limit: int) -> bytes:
+def unpack_snappy_block(block: memoryview, left: int, limit: int) -> bytes:
+    """Of `limit` bytes that may come out, `left` still may."""
     claimed = shift = 0
     for byte in block[:5]:
         claimed |= (byte & 0x7F) << shift
@@ -212,18 +230,21 @@ _LZ4_MOST_PER_BYTE: Final = 256
 
 
 def _lz4(data: Bytes, level: int | None) -> bytes:
-    if level is None or level == _LZ4_FAST:
-        level = 0
-    else:
-        level = min(max(level, _LZ4_HIGH_MIN), _LZ4_HIGH_MAX)
     packed: bytes = lz4.frame.compress(
         data,
-        compression_level=level,
+        compression_level=lz4_level(level),
         block_size=lz4.frame.BLOCKSIZE_MAX64KB,
         block_linked=False,
         store_size=False,
     )
     return packed
+
+
+def lz4_level(level: int | None) -> int:
+    """Kafka's, as the library counts them."""
+    if level is None or level == _LZ4_FAST:
+        return 0
+    return min(max(level, _LZ4_HIGH_MIN), _LZ4_HIGH_MAX)
 
 
 def _unlz4(data: Bytes, limit: int) -> bytes:
@@ -242,46 +263,42 @@ def _unlz4(data: Bytes, limit: int) -> bytes:
 
 # -- zstd
 
-_ZSTD_LEVEL: Final = 3
-_ZSTD_MAX_WINDOW: Final = 1 << 27  # what every zstd library accepts unasked
-# Four bytes of input can be one block of 128 KiB. Fed in pieces of `left / 32768` bytes,
-# what comes out of one piece is at most what may still come out (or 2 MiB).
-_ZSTD_MOST_PER_BYTE: Final = 32 * 1024
-_ZSTD_PIECES: Final = (64, 16 * 1024)
+ZSTD_LEVEL: Final = 3
+ZSTD_MAX_WINDOW: Final = 1 << 27  # what every zstd library accepts unasked
 
 
 def _zstd(data: Bytes, level: int | None) -> bytes:
-    return zstandard.ZstdCompressor(_ZSTD_LEVEL if level is None else level).compress(data)
+    return zstandard.ZstdCompressor(ZSTD_LEVEL if level is None else level).compress(data)
 
 
 def _unzstd(data: Bytes, limit: int) -> bytes:
-    unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
+    unpacker = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW)
     parts: list[bytes] = []
     left, rest = limit, memoryview(data)
-    smallest, largest = _ZSTD_PIECES
     while True:
         frame = unpacker.decompressobj()
-        while not frame.eof:
-            if not rest:
-                raise Corrupt("zstd: cut short")
-            piece = min(max(left // _ZSTD_MOST_PER_BYTE, smallest), largest)
+        given = 0
+        for piece in pieces_of_frame(rest):
+            given += len(piece)
             try:
-                part = frame.decompress(rest[:piece])
+                part = frame.decompress(piece)
             except zstandard.ZstdError as error:
                 raise Corrupt(f"zstd: {error}") from error
             left -= len(part)
             if left < 0:
                 raise _too_large(limit)
             parts.append(part)
-            rest = rest[piece:]
-        taken = len(data) - len(rest) - len(frame.unused_data)
-        rest = memoryview(data)[taken:]
+            if frame.eof:
+                break
+        else:
+            raise Corrupt("zstd: cut short")
+        rest = rest[given - len(frame.unused_data) :]
         if not rest:
-            return b"".join(parts)
+            return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _too_large(limit: int) -> Corrupt:
-    return Corrupt(f"a batch of more than {limit} bytes when unpacked")
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"a batch of more than {limit} bytes when unpacked")
 
 
 _COMPRESS: Final[dict[Codec, Callable[[Bytes, int | None], bytes]]] = {

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafkapy.core.jobs import SLICE_US, WAITING, Job, Pause, Steps
+from kafkapy.core.jobs import SLICE_US, WAITING, Job, Pause, Steps, Turns
 from kafkapy.sim.world.clock import SimClock
 
 HALF = SLICE_US // 2
@@ -187,3 +187,29 @@ def test_work_that_calls_back_while_it_runs_is_not_run_twice() -> None:
     job.start()
     assert states == [False, False]
     assert job.is_over
+
+
+def test_so_many_jobs_at_a_time_have_a_turn_and_the_others_follow_as_they_came() -> None:
+    clock, turns = SimClock(), Turns(2)
+    said: list[str] = []
+    jobs: dict[str, Job] = {}
+
+    def work(name: str) -> Steps:
+        yield from turns.enter(jobs[name])
+        said.append(f"{name} in")
+        yield SLICE_US
+        said.append(f"{name} out")
+        turns.leave()
+
+    for name in "abcd":
+        jobs[name] = Job(clock, work(name))
+        jobs[name].start()
+    assert said == ["a in", "b in"]
+    clock.settle()
+    assert said == [
+        *("a in", "b in", "a out", "b out"),
+        *("c in", "d in", "c out", "d out"),
+    ]
+    jobs["a"] = Job(clock, work("a"))  # the turns were given back
+    jobs["a"].start()
+    assert said[-1] == "a in"

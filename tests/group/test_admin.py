@@ -43,7 +43,7 @@ def share_group(world: World, group_id: str, *, with_member: bool) -> None:
         world.state.apply((key, value))
 
 
-def listed(world: World, **filters: frozenset[str]) -> list[tuple[str, str, str, str]]:
+def listed(world: World, **filters: Any) -> list[tuple[str, str, str, str]]:
     return sorted(tuple(one) for one in world.ask(ListGroups(**filters)).reply.groups)
 
 

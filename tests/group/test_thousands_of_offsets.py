@@ -2,6 +2,7 @@
 slices that hold nobody up."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -10,7 +11,11 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.group.admin import DeleteGroup, GroupDeleted, GroupHasMore
 from kafkapy.group.machine import GroupMachine
 from kafkapy.group.offsets.events import CommitOffsets, DeletedTopic, OffsetToCommit, TopicsDeleted
-from kafkapy.group.state import TopicsToForget
+from kafkapy.group.offsets.expiry import LOOKED_AT_PER_SLICE, expire
+from kafkapy.group.offsets.forgetting import forget_deleted_topics
+from kafkapy.group.plan import Context, Plan
+from kafkapy.group.settings import GroupSettings
+from kafkapy.group.state import GroupsToExpire, TopicsToForget
 from tests.group.world import GROUP, NOBODY, World
 
 OFFSETS = 7_000
@@ -100,3 +105,49 @@ def test_their_group_is_deleted_in_parts(world: World) -> None:
     assert len(asked) == 4
     assert world.state.offsets.count() == 0
     assert world.replayed().groups == {}
+
+
+def test_those_that_do_not_expire_are_looked_at_in_slices_too(world: World) -> None:
+    commit_all(world)
+    world.commit("returns", 0, 1, group="another")
+    state, clock = world.state, world.clock
+    ctx = Context(clock.now(), clock.wall(), GroupSettings(), world.topics)
+    looks = [0]
+    for _ in range(20):
+        plan = Plan()
+        expire(state, plan, ctx)
+        (note,) = plan.notes
+        assert plan.records == []
+        state.apply(note)
+        looks.append(note.looked_at)
+        if not note.group_ids:
+            break
+    assert state.groups_to_expire == GroupsToExpire()
+    steps = [after - before for before, after in pairwise(looks) if after > before]
+    assert max(steps) <= LOOKED_AT_PER_SLICE
+    assert len(looks) > OFFSETS // LOOKED_AT_PER_SLICE
+    assert state.offsets.count() == OFFSETS + 1
+
+
+def test_what_stays_of_a_deleted_topics_group_is_looked_at_in_slices_too(world: World) -> None:
+    """A group of thousands of offsets, of which one is of the deleted topic."""
+    commit_all(world)
+    world.topics.create("gone", 1)
+    world.commit("gone", 0, 1)
+    gone = world.topics.delete("gone")
+    clock = world.clock
+    ctx = Context(clock.now(), clock.wall(), GroupSettings(), world.topics)
+    state = world.state
+    state.apply(TopicsToForget((DeletedTopic("gone", gone.topic_id),)))
+    found, looks = 0, [0]
+    while state.topics_to_forget != TopicsToForget():
+        plan = Plan()
+        forget_deleted_topics(state, plan, ctx)
+        for one in (*plan.records, *plan.notes):
+            state.apply(one)
+        found += len(plan.records)
+        looks.append(state.topics_to_forget.looked_at)
+    assert found == 1
+    assert state.offsets.count() == OFFSETS
+    assert max(after - before for before, after in pairwise(looks)) <= LOOKED_AT_PER_SLICE
+    assert len(looks) > OFFSETS // LOOKED_AT_PER_SLICE

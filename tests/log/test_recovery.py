@@ -347,6 +347,62 @@ def test_producers_are_replayed_with_their_transactions(home: Home) -> None:
     assert again.last_stable_offset == 3
 
 
+def _aborted_across_segments(home: Home) -> PartitionLog:
+    """Two transactions, of which one is aborted in a later segment than the one it began in."""
+    log = home.open(CONFIG)
+    for pid, first in ((5, 0), (6, 1)):
+        ids = {"producer_id": pid, "producer_epoch": 1, "base_sequence": 0}
+        records = batch(1, size=200, base_offset=first, is_transactional=True, **ids)
+        log.append_as_follower(records)
+    for number in range(2, 8):
+        log.append_as_follower(batch(1, size=200, base_offset=number))
+    for pid, at in ((6, 8), (5, 9)):
+        marker = build_marker(
+            producer_id=pid,
+            producer_epoch=1,
+            is_commit=pid == 6,
+            coordinator_epoch=3,
+            timestamp=1000,
+            base_offset=at,
+        )
+        log.append_as_follower(memoryview(marker))
+    for number in range(10, 16):
+        log.append_as_follower(batch(1, size=200, base_offset=number))
+    assert log.aborted_transactions(0, 16) == [(5, 0)]
+    assert len(log.segments) > 3
+    return log
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+@pytest.mark.parametrize("has_snapshots", [True, False])
+@pytest.mark.parametrize("damage", ["version", "offset", "cut"])
+def test_a_bad_transaction_index_is_made_anew_wherever_it_is(
+    home: Home, damage: str, is_clean: bool, has_snapshots: bool
+) -> None:
+    """Below the recovery point, and after a clean stop: nobody else reads the segment then."""
+    log = _aborted_across_segments(home)
+    home.restart(log) if is_clean else log.abandon()
+    (name,) = [one for one in files(home.disk, home.path) if one.endswith(".txnindex")]
+    good = files(home.disk, home.path)[name]
+    bad = {
+        "version": b"\x00\x07" + good[2:],
+        "offset": good[:18] + bytes(8) + good[26:],
+        "cut": good[:-1],
+    }[damage]
+    home.disk.write_file(f"{home.path}/{name}", bad)
+    for one in files(home.disk, home.path):
+        if one.endswith(".snapshot") and not has_snapshots:
+            home.disk.remove(f"{home.path}/{one}")
+    again = home.open(CONFIG, is_clean=is_clean, recovery_point=16)
+    assert again.recovered.rebuilt_indexes == 1
+    assert again.recovered.is_notable
+    assert again.aborted_transactions(0, 16) == [(5, 0)]
+    assert files(home.disk, home.path)[name] == good
+    again.abandon()
+    third = home.open(CONFIG, recovery_point=16)
+    assert third.recovered.rebuilt_indexes == 0
+
+
 def test_the_topic_id_is_remembered_and_guarded(home: Home) -> None:
     log = home.open(CONFIG, topic_id=TOPIC_ID)
     assert log.topic_id == TOPIC_ID

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kafkapy.broker.controller.forwarding import Forwarding
 from kafkapy.broker.controller.local import LocalController
 from kafkapy.broker.controller.questions import QUESTIONS
-from kafkapy.broker.peers.connection import PeerConnection, PeerSettings
+from kafkapy.broker.peers.connection import PeerSettings
+from kafkapy.broker.peers.connections import Connections
 from kafkapy.broker.peers.failures import CallFailed
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.addresses import Address
@@ -70,13 +71,11 @@ class RemoteController:
         self._quorum = quorum
         self._node_id = node_id
         self._address_of = address_of
-        self._network = network
         self._clock = clock
-        self._rng = rng
-        self._listener = listener
-        self._settings = settings
         self._request_timeout_ms = request_timeout_ms
-        self._connections: dict[_Lane, PeerConnection] = {}
+        self._connections: Connections[_Lane] = Connections(
+            network, clock, rng, listener=listener, settings=settings
+        )
         self._waiting: list[Callback] = []
         quorum.when_led(self._led)
 
@@ -87,16 +86,13 @@ class RemoteController:
             self._waiting.append(then)
 
     def close(self) -> None:
-        for connection in self._connections.values():
-            connection.close()
+        self._connections.close()
 
     def _led(self) -> None:
         """Whoever led before need not answer any more: it may be paused, or cut off."""
-        for lane, connection in list(self._connections.items()):
-            if connection.address != self._address():
-                del self._connections[lane]
-                connection.close()
-        if self._address() is not None:
+        address = self._address()
+        self._connections.drop_unless_at(address)
+        if address is not None:
             waiting, self._waiting = self._waiting, []
             for then in waiting:
                 self._clock.call_soon(then)
@@ -153,7 +149,7 @@ class RemoteController:
                 reply = _not_there(nonsense)
             then(reply)
 
-        connection = self._connection(lane)
+        connection = self._connections.to(lane, self._address())
         if connection is None:
             self._clock.call_soon(lambda: then(_not_there("nobody leads the quorum")))
             return
@@ -185,38 +181,18 @@ class RemoteController:
 
     def send_envelope(self, fields: Any, then: Callable[[Any], None], timeout_ms: int) -> None:
         """`then` gets the response, or CallFailed; at once None if nobody leads."""
-        connection = self._connection(_Lane.FORWARDING)
+        connection = self._connections.to(_Lane.FORWARDING, self._address())
         if connection is None:
             then(None)
         else:
             connection.call(ApiKey.ENVELOPE, fields, then, versions=(0, 0), timeout_ms=timeout_ms)
 
-    # Connections.
-
     def _address(self) -> Address | None:
+        """Of whoever leads now."""
         leader_id = self._quorum.leader_id
         if leader_id is None or leader_id == self._node_id:
             return None
         return self._address_of(leader_id)
-
-    def _connection(self, lane: _Lane) -> PeerConnection | None:
-        """To whoever leads now; one to another is let go."""
-        address = self._address()
-        connection = self._connections.get(lane)
-        if connection is not None and connection.address != address:
-            del self._connections[lane]
-            connection.close()
-            connection = None
-        if connection is None and address is not None:
-            connection = self._connections[lane] = PeerConnection(
-                self._network,
-                self._clock,
-                self._rng,
-                address,
-                listener=self._listener,
-                settings=self._settings,
-            )
-        return connection
 
 
 def _not_there(why: object) -> Refused:

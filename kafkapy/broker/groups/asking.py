@@ -52,15 +52,6 @@ def ask_each(
     return later.answer if later.is_resolved else later
 
 
-def ask_all_shards(
-    shards: GroupShards, event: Any, translate: Callable[[Sequence[Any]], Fields]
-) -> Answer:
-    """A question to every shard this node leads, loading ones included (they refuse)."""
-    later = Later()
-    shards.ask_all(event, lambda replies: later.resolve(translate(replies)))
-    return later.answer if later.is_resolved else later
-
-
 def error_of(reply: Any) -> Any:
     """The code of a Refused, else 0."""
     return reply.code if isinstance(reply, Refused) else 0

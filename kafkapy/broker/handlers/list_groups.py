@@ -1,15 +1,13 @@
 """ListGroups, v0-5. v4 filter by state (KIP-518), v5 type and filter by it (KIP-848)."""
 
-from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kafkapy.broker.groups.asking import ask_all_shards
-from kafkapy.broker.requests.request import Answer, Call, Fields
+from kafkapy.broker.groups.listing import list_groups
+from kafkapy.broker.requests.request import Answer, Call, Fields, Later
 from kafkapy.broker.requests.translations import optional
 from kafkapy.broker.security.authorizer.asking import would_allow
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.group.admin import ListGroups
+from kafkapy.group.admin import GroupsListed, ListedGroup, ListGroups
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 
 if TYPE_CHECKING:
@@ -17,9 +15,9 @@ if TYPE_CHECKING:
 
     from kio.schema.list_groups.v5.request import ListGroupsRequest
 
-    from kafkapy.broker.requests.needs import HasAuthorizer, HasGroups
+    from kafkapy.broker.requests.needs import HasAuthorizer, HasClock, HasGroups
 
-    class Needs(HasAuthorizer, HasGroups, Protocol): ...
+    class Needs(HasAuthorizer, HasClock, HasGroups, Protocol): ...
 
 
 def handle(node: "Needs", call: "Call[ListGroupsRequest]") -> Answer:
@@ -27,34 +25,45 @@ def handle(node: "Needs", call: "Call[ListGroupsRequest]") -> Answer:
         frozenset(state.lower() for state in optional(call.body, "states_filter", ())),
         frozenset(kind.lower() for kind in optional(call.body, "types_filter", ())),
     )
-    return ask_all_shards(node.groups, event, partial(_answer, node, call))
+    listing = _Listing(node, call)
+    list_groups(node.clock, node.groups, event, listing.page, listing.done)
+    return listing.later.answer if listing.later.is_resolved else listing.later
 
 
-def _answer(node: "Needs", call: "Call[ListGroupsRequest]", replies: Sequence[Any]) -> Fields:
-    """A shard that was given up in the meantime is another node's to list."""
-    error = ErrorCode.NONE
-    listed = []
-    sees_all = would_allow(node, call, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
-    for reply in replies:
-        if not isinstance(reply, Refused):
-            listed += reply.groups
-        elif reply.code is not ErrorCode.NOT_COORDINATOR:
-            error = reply.code
+class _Listing:
+    """One answer, as it comes together."""
+
+    def __init__(self, node: "Needs", call: "Call[ListGroupsRequest]") -> None:
+        self.later = Later()
+        self._node = node
+        self._call = call
+        self._error = ErrorCode.NONE
+        self._rows: list[Fields] = []
+        self._sees_all = would_allow(
+            node, call, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME
+        )
+
+    def page(self, listed: GroupsListed | Refused) -> None:
+        """A shard that was given up in the meantime is another node's to list."""
+        if not isinstance(listed, Refused):
+            self._rows += [_row(one) for one in listed.groups if self._may_see(one)]
+        elif listed.code is not ErrorCode.NOT_COORDINATOR:
+            self._error = listed.code
+
+    def _may_see(self, group: ListedGroup) -> bool:
+        return self._sees_all or would_allow(
+            self._node, self._call, Operation.DESCRIBE, ResourceType.GROUP, group.group_id
+        )
+
+    def done(self) -> None:
+        rows = self._rows if self._error is ErrorCode.NONE else []
+        self.later.resolve({"throttle_time": 0, "error_code": self._error, "groups": rows})
+
+
+def _row(group: ListedGroup) -> Fields:
     return {
-        "throttle_time": 0,
-        "error_code": error,
-        "groups": [
-            {
-                "group_id": group.group_id,
-                "protocol_type": group.protocol_type,
-                "group_state": group.state,
-                "group_type": group.group_type,
-            }
-            for group in listed
-            if error is ErrorCode.NONE
-            and (
-                sees_all
-                or would_allow(node, call, Operation.DESCRIBE, ResourceType.GROUP, group.group_id)
-            )
-        ],
+        "group_id": group.group_id,
+        "protocol_type": group.protocol_type,
+        "group_state": group.state,
+        "group_type": group.group_type,
     }

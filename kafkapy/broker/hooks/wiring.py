@@ -17,6 +17,7 @@ from kafkapy.broker.hooks.appends import AppendTeller
 from kafkapy.broker.hooks.of_node import guarded
 from kafkapy.broker.hooks.produce import ProduceGate, Room
 from kafkapy.broker.hooks.sealed import SEALED, SealedGate
+from kafkapy.broker.partitions.needs import HasHook
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.core.ids import TopicPartition
@@ -134,9 +135,22 @@ class HookWiring:
         elif hook is not None or gate is not None:
             partition.use_hook(None if hook is None else self._gate(hook, partition))
 
-    def _gate(self, hook: Guarded, partition: Partition) -> ProduceGate:
-        place = Place(*partition.topic_partition)
-        return ProduceGate(self._clock, hook, place, self._room, partial(_leave, partition))
+    def examine(self, partition: Partition) -> HasHook:
+        """Something produced to it is to be examined in slices, and what comes meanwhile waits
+        behind that."""
+        gate = self._gate(None, partition)
+        partition.use_hook(gate)
+        return gate
+
+    def _gate(self, hook: Guarded | None, partition: Partition) -> ProduceGate:
+        return ProduceGate(
+            self._clock,
+            hook,
+            Place(*partition.topic_partition),
+            self._room,
+            lambda: partition.log.config,
+            partial(_leave, partition),
+        )
 
 
 def _leave(partition: Partition, gate: ProduceGate) -> None:

@@ -39,7 +39,7 @@ class HasReplicas(Protocol):
 
 
 class HasHook(Protocol):
-    """What a topic does with what is produced to it, before it is appended (hooks/produce.py)."""
+    """What is done with what is produced, before it is appended as EXAMINED (hooks/produce.py)."""
 
     def submit(
         self,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kafkapy.broker.peers.connection import Body, PeerConnection, PeerSettings
+from kafkapy.broker.peers.connections import Connections
 from kafkapy.broker.peers.failures import CallFailed
 from kafkapy.core.addresses import Address
 from kafkapy.core.errors import ErrorCode, Refused
@@ -33,46 +34,26 @@ class BrokerConnections:
         listener: str,
         settings: PeerSettings,
     ) -> None:
-        self._network = network
-        self._clock = clock
-        self._rng = rng
         self._image = image
-        self._listener = listener
-        self._settings = settings
-        self._connections: dict[int, PeerConnection] = {}
+        self._connections: Connections[int] = Connections(
+            network, clock, rng, listener=listener, settings=settings
+        )
 
     def to(self, broker_id: int) -> PeerConnection | None:
         """None if the metadata does not say where it is."""
-        address = self._address(broker_id)
-        connection = self._connections.get(broker_id)
-        if connection is not None and connection.address != address:
-            self.drop(broker_id)
-            connection = None
-        if connection is None and address is not None:
-            connection = self._connections[broker_id] = PeerConnection(
-                self._network,
-                self._clock,
-                self._rng,
-                address,
-                listener=self._listener,
-                settings=self._settings,
-            )
-        return connection
+        return self._connections.to(broker_id, self._address(broker_id))
 
     def drop(self, broker_id: int) -> None:
         """Nothing more is to be said to it."""
-        connection = self._connections.pop(broker_id, None)
-        if connection is not None:
-            connection.close()
+        self._connections.drop(broker_id)
 
     def close(self) -> None:
-        for broker_id in list(self._connections):
-            self.drop(broker_id)
+        self._connections.close()
 
     def _address(self, broker_id: int) -> Address | None:
         broker = self._image().brokers.get(broker_id)
         for endpoint in () if broker is None else broker.endpoints:
-            if endpoint.name == self._listener:
+            if endpoint.name == self._connections.listener:
                 return Address(endpoint.host, endpoint.port)
         return None
 

@@ -1,7 +1,8 @@
 """The rows of one Produce's answer, and the acknowledgements it still waits for: usually none.
 
 Per partition: find it, ask its topic's hook if it has one, append, and acknowledge as `acks` asks:
-0 no response, 1 when this node has it, -1 when every in-sync replica has it.
+0 no response, 1 when this node has it, -1 when every in-sync replica has it. A batch that would
+hold the loop is examined in slices before that, as if there were a hook (hooks/produce.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.core.time import later as after
 from kafkapy.kraft.acls import Operation, ResourceType
-from kafkapy.log.append import AppendInfo, NotOneBatch, RecordsRefused
+from kafkapy.log.append import AppendInfo, NotOneBatch, Origin, RecordsRefused, TooMuchAtOnce
 from kafkapy.log.producers.guards import VerificationGuard
 from kafkapy.protocol.batch import CODEC_MASK, Codec
 from kafkapy.protocol.produce_response import (
@@ -135,6 +136,10 @@ class Appending:
                 guard=verified,
                 now=self._now,
             )
+        except TooMuchAtOnce:
+            assert partition is not None
+            assert records is not None
+            self.examine(partition, memoryview(records), verified)
         except (Refused, DiskFailed) as failed:
             self.failed(index, partition, failed)
         else:
@@ -160,6 +165,12 @@ class Appending:
         self._acks[ticket] = (partition, then)
         return then
 
+    def examine(
+        self, partition: Partition, records: memoryview, guard: VerificationGuard | None
+    ) -> None:
+        """It takes its time to look into them: they are appended later."""
+        self._ask(self._node.hooks.examine(partition), partition, records, guard)
+
     def _ask(
         self,
         hook: HasHook,
@@ -167,7 +178,7 @@ class Appending:
         records: memoryview,
         guard: VerificationGuard | None,
     ) -> None:
-        """What the topic's hook makes of them is appended, now or later."""
+        """What the hook makes of them is appended, now or later."""
         topic, rows = self._topics[-1], self._rows
         at, ticket = len(rows), self._tickets
         rows.append(refused_row(partition.topic_partition.partition, ErrorCode.NONE))
@@ -195,6 +206,7 @@ class Appending:
             partition.check_leader()  # it may have taken its time
             info = partition.append(
                 memoryview(made),
+                origin=Origin.EXAMINED,
                 needs_all=acks == ALL,
                 guard=guard,
                 now=self._node.clock.wall(),

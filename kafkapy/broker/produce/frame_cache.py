@@ -27,7 +27,7 @@ from kafkapy.broker.quotas.client_quotas import Account, ClientQuotas
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Peer
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import Instant
-from kafkapy.log.append import AppendInfo
+from kafkapy.log.append import AppendInfo, TooMuchAtOnce
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.batch import ATTRIBUTES_AT, TRANSACTIONAL_BIT, first_attributes, read_header
 from kafkapy.protocol.produce_request import ProduceRequestView
@@ -165,6 +165,11 @@ class FrameCache:
         wall = self._wall = node.clock.wall()
         try:
             info = partition.append(records, needs_all=frame.needs_all, now=wall)
+        except TooMuchAtOnce:
+            call = self._call_of(frame, correlation_id, node.clock.now())
+            appending = _appending(node, call)
+            appending.examine(partition, records, None)
+            return call, appending.answer()
         except (Refused, DiskFailed) as failed:
             if not _begin_a_batch(records):
                 return None

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafkapy import __version__
-from kafkapy.broker.peers.connection import PeerConnection, PeerSettings
+from kafkapy.broker.peers.connection import PeerSettings
+from kafkapy.broker.peers.connections import Connections
 from kafkapy.broker.peers.failures import CallFailed, Why
 from kafkapy.broker.raft import epochs, fetch, fetch_snapshot, vote, voters
 from kafkapy.core.addresses import Address
@@ -97,18 +98,18 @@ class RaftTransport:
         request_timeout_ms: int,
         note: Callable[[Address, Exception | None], None],
     ) -> None:
-        self._network = network
         self._clock = clock
-        self._rng = rng
         self._listener = listener
         self._bootstrap = tuple(bootstrap)
         self._voters = voters
         self._own = frozenset(own)
         self._address_of = address_of
-        self._settings = settings
         self._request_timeout_ms = request_timeout_ms
         self._note = note
-        self._connections: dict[tuple[Address, bool], PeerConnection] = {}
+        # A fetch waits, and who waits delays those behind: by address, and whether it waits.
+        self._connections: Connections[tuple[Address, bool]] = Connections(
+            network, clock, rng, listener=listener, settings=settings
+        )
         self._next = 0
 
     def __call__(self, to: int | None, request: Request, then: Answered) -> None:
@@ -125,7 +126,9 @@ class RaftTransport:
             self._note(address, failure if isinstance(failure, Exception) else None)
             then(read)
 
-        self._connection(address, waits=isinstance(request, FetchRequest)).call(
+        connection = self._connections.to((address, isinstance(request, FetchRequest)), address)
+        assert connection is not None, address
+        connection.call(
             rpc.api,
             rpc.fields(request),
             answered,
@@ -144,14 +147,7 @@ class RaftTransport:
 
     def probe(self, address: VoterAddress, then: Callable[[tuple[int, int] | None], None]) -> None:
         """Which kraft.versions the node at `address` supports; None if it does not answer."""
-        connection = PeerConnection(
-            self._network,
-            self._clock,
-            self._rng,
-            Address(address.host, address.port),
-            listener=self._listener,
-            settings=self._settings,
-        )
+        connection = self._connections.another(Address(address.host, address.port))
 
         def answered(answer: Any) -> None:
             connection.close()
@@ -167,8 +163,7 @@ class RaftTransport:
         )
 
     def close(self) -> None:
-        for connection in self._connections.values():
-            connection.close()
+        self._connections.close()
 
     def _bootstrap_server(self) -> Address | None:
         """One after the other: the first may be gone for ever."""
@@ -178,20 +173,6 @@ class RaftTransport:
             return None
         self._next += 1
         return others[self._next % len(others)]
-
-    def _connection(self, address: Address, *, waits: bool) -> PeerConnection:
-        connection = self._connections.get((address, waits))
-        if connection is None:
-            connection = PeerConnection(
-                self._network,
-                self._clock,
-                self._rng,
-                address,
-                listener=self._listener,
-                settings=self._settings,
-            )
-            self._connections[address, waits] = connection
-        return connection
 
 
 def _kraft_versions(answer: Any) -> tuple[int, int]:

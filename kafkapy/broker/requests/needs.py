@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.fetch.sessions import FetchSessions
+from kafkapy.broker.hooks.wiring import HookWiring
 from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.partitions.partitions import Partitions
 from kafkapy.broker.quotas.client_quotas import ClientQuotas
@@ -194,6 +195,9 @@ class Fetches(Reads, HasAuthorizer, HasClock, HasCluster, HasConfig, HasImage, H
 
 class Appends(Reads, HasAuthorizer, HasClock, HasCluster, HasImage, Protocol):
     """Partitions to append to, the time, who may write where, and who else there is."""
+
+    @property
+    def hooks(self) -> HookWiring: ...
 
 
 class Produces(Appends, HasVerification, Protocol):

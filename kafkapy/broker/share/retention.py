@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.topic_config import TopicConfigs
+from kafkapy.broker.groups.listing import list_groups
 from kafkapy.broker.metadata.internal_topics import CONSUMER_OFFSETS
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.partitions.partitions import Partitions
@@ -25,7 +26,7 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE
 from kafkapy.core.seams import Clock, OtherNodes, Timer
 from kafkapy.core.time import later
-from kafkapy.group.admin import ListGroups
+from kafkapy.group.admin import GroupsListed, ListGroups
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.share.coordinator.events import NOTHING_READ, ReadSummary, SummaryRead
@@ -112,7 +113,7 @@ class FollowingRetention:
         for leader in sorted(leaders):
             if leader == self._node_id:
                 event = ListGroups(frozenset(), frozenset({_SHARE}))
-                self._groups.ask_all(event, partial(_listed_here, heard))
+                self._list_here(event, heard)
             else:
                 body = {"states_filter": [], "types_filter": [_SHARE]}
                 self._other_nodes.call(
@@ -123,6 +124,18 @@ class FollowingRetention:
                     _REQUEST_TIMEOUT_MS,
                     partial(_listed_there, heard),
                 )
+
+    def _list_here(self, event: ListGroups, heard: Groups) -> None:
+        names: list[str] | None = []
+
+        def page(listed: GroupsListed | Refused) -> None:
+            nonlocal names
+            if isinstance(listed, Refused):
+                names = None
+            elif names is not None:
+                names += [one.group_id for one in listed.groups]
+
+        list_groups(self._clock, self._groups, event, page, lambda: heard(names))
 
     # Where they are
 
@@ -161,16 +174,6 @@ class FollowingRetention:
         if share is None or share.state_epoch != written.state_epoch:
             return written.start_offset  # altered: what is led here is of yesterday
         return max(written.start_offset, share.machine.start_offset)
-
-
-def _listed_here(heard: Groups, replies: list[Any]) -> None:
-    names: list[str] = []
-    for reply in replies:
-        if isinstance(reply, Refused):
-            heard(None)
-            return
-        names += [one.group_id for one in reply.groups]
-    heard(names)
 
 
 def _listed_there(heard: Groups, response: Any) -> None:

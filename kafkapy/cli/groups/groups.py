@@ -4,8 +4,8 @@ import argparse
 from typing import Any, Final
 
 from kafkapy.cli.arguments import asking
-from kafkapy.cli.client import check, check_all
-from kafkapy.cli.finding import GROUP, chosen_partitions, coordinator, each_broker
+from kafkapy.cli.client import Client, check, check_all
+from kafkapy.cli.finding import GROUP, chosen_partitions, coordinator, exit_code, list_of_each
 from kafkapy.cli.groups.asking import (
     Described,
     commit_offsets,
@@ -65,11 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     rows = {}
-    for _, client in each_broker(options.server):
-        answer = client.ask(
-            ApiKey.LIST_GROUPS,
-            {"states_filter": _words(options.state), "types_filter": _words(options.type)},
-        )
+    asked = {"states_filter": _words(options.state), "types_filter": _words(options.type)}
+
+    def ask(_: int, client: Client) -> None:
+        answer = client.ask(ApiKey.LIST_GROUPS, asked)
         check(answer.error_code, "listing groups")
         for one in answer.groups:
             rows[one.group_id] = {
@@ -78,8 +77,10 @@ def _list(options: argparse.Namespace) -> int:
                 "state": one.group_state,
                 "protocol": one.protocol_type or None,
             }
+
+    missing = list_of_each(options.server, ask)
     show([rows[name] for name in sorted(rows)], as_json=options.json, empty="no groups")
-    return 0
+    return exit_code(missing)
 
 
 def _describe(options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from kafkapy.broker.requests.translations import millis
 from kafkapy.cli.arguments import INT64, INT64_MAX, asking
 from kafkapy.cli.client import Client, check
-from kafkapy.cli.finding import TRANSACTION, coordinator, each_broker
+from kafkapy.cli.finding import TRANSACTION, coordinator, exit_code, list_of_each
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 from kafkapy.cli.transactions import hanging
@@ -58,15 +58,16 @@ def _list(options: argparse.Namespace) -> int:
         "duration_filter": options.longer_than_ms,
         "transactional_id_pattern": options.pattern,
     }
-    rows = []
-    for node, client in each_broker(options.server):
+    rows: list[dict[str, Any]] = []
+
+    def ask(node: int, client: Client) -> None:
         if options.pattern and client.version(ApiKey.LIST_TRANSACTIONS) < 2:
             raise Failed(f"the broker {node} is too old for --pattern")
         answer = client.ask(ApiKey.LIST_TRANSACTIONS, asked)
         check(answer.error_code, "listing transactions")
         if answer.unknown_state_filters:
             raise Failed(f"no such state: {', '.join(answer.unknown_state_filters)}")
-        rows += [
+        rows.extend(
             {
                 "id": one.transactional_id,
                 "state": one.transaction_state,
@@ -74,10 +75,12 @@ def _list(options: argparse.Namespace) -> int:
                 "coordinator": node,
             }
             for one in answer.transaction_states
-        ]
+        )
+
+    missing = list_of_each(options.server, ask)
     rows.sort(key=lambda row: str(row["id"]))
     show(rows, as_json=options.json, empty="no transactional ids")
-    return 0
+    return exit_code(missing)
 
 
 def _describe(options: argparse.Namespace) -> int:

@@ -13,8 +13,10 @@ Never while a transaction may still commit to the partition. An empty group with
 offsets is deleted. The check runs every offsets.retention.check.interval.ms, in slices.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
+from kafkapy.core.ids import TopicPartition
 from kafkapy.core.time import later
 from kafkapy.group import timers
 from kafkapy.group.classic.group import ClassicGroup, ClassicState
@@ -23,7 +25,6 @@ from kafkapy.group.deletion import group_tombstones_of
 from kafkapy.group.offsets.delete import TOMBSTONES_PER_STEP, is_subscribed
 from kafkapy.group.offsets.store import NO_EXPIRY, Committed, offset_tombstone
 from kafkapy.group.plan import Context, Plan
-from kafkapy.group.records import Pair
 from kafkapy.group.state import Group, GroupState, GroupsToExpire
 
 # One slice looks at this many groups or offsets, about 2 ms.
@@ -32,44 +33,62 @@ LOOKED_AT_PER_SLICE: Final = 2_000
 
 def expire(state: GroupState, plan: Plan, ctx: Context) -> None:
     """The timer: begin a round, or go on with it."""
-    waiting = list(state.groups_to_expire or state.groups)
-    looked_at = 0
-    while waiting and looked_at < LOOKED_AT_PER_SLICE and len(plan.records) < TOMBSTONES_PER_STEP:
-        group_id = waiting.pop()
-        looked_at += 1 + len(state.offsets.of_group(group_id))
-        expired = _expired(group_id, state, ctx)
-        room = TOMBSTONES_PER_STEP - len(plan.records)
-        if len(expired) > room:
-            # A batch that is too large would be refused, now and whenever it is tried again.
-            waiting.append(group_id)
-        plan.records += expired[:room]
-    plan.notes.append(GroupsToExpire(tuple(waiting)))
+    todo = state.groups_to_expire
+    waiting = list(todo.group_ids or state.groups)
+    partitions, at = todo.partitions, todo.looked_at
+    left = LOOKED_AT_PER_SLICE
+    while waiting and left > 0 and len(plan.records) < TOMBSTONES_PER_STEP:
+        group_id = waiting[-1]
+        group = state.groups.get(group_id)
+        if not partitions and group is not None:
+            partitions = tuple(state.offsets.of_group(group_id))
+        # A batch that is too large would be refused, now and whenever it is tried again.
+        count = min(left, TOMBSTONES_PER_STEP - len(plan.records))
+        some = partitions[at : at + count]
+        at += len(some)
+        left -= 1 + len(some)
+        if group is not None:
+            gone = _expired(group_id, group, some, state, ctx)
+            plan.records += [offset_tombstone(group_id, partition) for partition in gone]
+            if at < len(partitions):
+                break
+            if _has_nothing_but(len(gone), group_id, group, state):
+                plan.records += group_tombstones_of(group)
+        waiting.pop()
+        partitions, at = (), 0
+    plan.notes.append(GroupsToExpire(tuple(waiting), partitions, at))
     pause_ms = 0 if waiting else ctx.settings.offsets_retention_check_interval_ms
     plan.timers[timers.EXPIRE_OFFSETS] = later(ctx.now, pause_ms)
 
 
-def _expired(group_id: str, state: GroupState, ctx: Context) -> list[Pair]:
-    group = state.groups.get(group_id)
-    if group is None:
+def _expired(
+    group_id: str,
+    group: Group,
+    partitions: Sequence[TopicPartition],
+    state: GroupState,
+    ctx: Context,
+) -> list[TopicPartition]:
+    """Of these, some of which may be gone by now."""
+    if group_id.startswith(ctx.settings.lasting_groups):
         return []
     offsets = state.offsets.of_group(group_id)
-    lasts = group_id.startswith(ctx.settings.lasting_groups)
-    gone = [
+    return [
         partition
-        for partition, committed in offsets.items()
-        if not lasts
+        for partition in partitions
+        if (committed := offsets.get(partition)) is not None
         and not is_subscribed(group, partition.topic)
         and not state.offsets.is_pending(group_id, partition)
         and _is_expired(group, committed, ctx)
     ]
-    found = [offset_tombstone(group_id, partition) for partition in gone]
-    if (
-        len(gone) == len(offsets)
+
+
+def _has_nothing_but(count: int, group_id: str, group: Group, state: GroupState) -> bool:
+    """Whether nothing is left of an empty group once so many of its offsets are gone."""
+    return (
+        count == len(state.offsets.of_group(group_id))
         and not state.offsets.has_open_transactions(group_id)
         and _is_empty(group)
-    ):
-        found += group_tombstones_of(group)
-    return found
+    )
 
 
 def _is_expired(group: Group, committed: Committed, ctx: Context) -> bool:

@@ -51,28 +51,35 @@ def forget_deleted_topics(state: GroupState, plan: Plan, ctx: Context) -> None:
     topic_ids = frozenset(topic.topic_id for topic in todo.of_round)
     left = list(todo.group_ids)
     held = set(todo.held)
-    looked_at = 0
-    while left and looked_at < LOOKED_AT_PER_SLICE and len(plan.records) < TOMBSTONES_PER_STEP:
-        group_id = left.pop()
-        group = state.groups.get(group_id)
-        if isinstance(group, ShareGroup):
-            topics_deleted_in_share_group(ShareDraft(group, plan), topic_ids)
-        partitions = state.offsets.known_partitions(group_id)
-        looked_at += 1 + len(partitions)
-        for partition in partitions:
+    partitions, at = todo.partitions, todo.looked_at
+    looks = LOOKED_AT_PER_SLICE
+    while left and looks > 0 and len(plan.records) < TOMBSTONES_PER_STEP:
+        group_id = left[-1]
+        if not partitions:
+            group = state.groups.get(group_id)
+            if isinstance(group, ShareGroup):
+                topics_deleted_in_share_group(ShareDraft(group, plan), topic_ids)
+            partitions = tuple(state.offsets.known_partitions(group_id))
+        some = partitions[at : at + min(looks, TOMBSTONES_PER_STEP - len(plan.records))]
+        at += len(some)
+        looks -= 1 + len(some)
+        for partition in some:
             if partition.topic not in deleted:
                 continue
             match _fate(group_id, partition, deleted[partition.topic], state):
-                case _Fate.GOES if len(plan.records) >= TOMBSTONES_PER_STEP:
-                    left.append(group_id)  # again, for the rest
-                    break
                 case _Fate.GOES:
                     plan.records.append(offset_tombstone(group_id, partition))
                 case _Fate.GOES_LATER:
                     held.add(partition.topic)
+        if at < len(partitions):
+            break
+        left.pop()
+        partitions, at = (), 0
     if left:
         plan.timers[timers.FORGET_DELETED_TOPICS] = ctx.now
-        todo = TopicsToForget(todo.waiting, todo.of_round, tuple(left), frozenset(held))
+        todo = TopicsToForget(
+            todo.waiting, todo.of_round, tuple(left), frozenset(held), partitions, at
+        )
     else:
         again = tuple(topic for topic in todo.of_round if topic.name in held)
         if todo.waiting:

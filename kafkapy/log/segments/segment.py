@@ -198,6 +198,13 @@ class Segment:
             self._has_transaction_index = True
         self._aborted = list(aborted)
 
+    def is_transaction_index_good(self) -> bool:
+        try:
+            decode_entries(self._disk.read_file(self.path(TRANSACTION_INDEX)), self.base_offset)
+        except Corrupt:
+            return False
+        return True
+
     def seal(self) -> None:
         """No more appends: the closing time entry, and the indexes into their files."""
         self.times.append(*self.newest)

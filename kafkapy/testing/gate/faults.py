@@ -73,7 +73,8 @@ class Fault:
     # --- what ---
 
     def error(self, code: ErrorCode | str) -> "Fault":
-        """Refuse the request with this error, without doing what it asks."""
+        """Refuse the request with this error, without doing what it asks. Of a Produce to several
+        topics only the part that the fault is about."""
         return self._do(Instead.ERROR, _error_code(code))
 
     def drop(self) -> "Fault":

@@ -15,17 +15,18 @@ import trio
 
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.apis import find_api
-from kafkapy.broker.requests.dispatch import encode
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.time import later
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.framing import RequestHeader, read_request_header, read_response_head
-from kafkapy.protocol.messages import decode_request, decode_response
+from kafkapy.protocol.framing import RequestHeader, read_request_header
+from kafkapy.protocol.messages import decode_request
+from kafkapy.testing.gate.answers import decoded, frame_of, then
 from kafkapy.testing.gate.faults import Fault, Faults, Instead
+from kafkapy.testing.gate.partly import refuse_topics
 from kafkapy.testing.gate.refusals import refuse, refuse_fetch, replace_codes
 from kafkapy.testing.gate.releases import Release
-from kafkapy.testing.gate.requests import Request, Requests
+from kafkapy.testing.gate.requests import Request, Requests, topic_name
 from kafkapy.testing.node.shell import Next, TestShell
 
 
@@ -63,7 +64,7 @@ class Gatekeeper:
             call = Call(*header, body, peer, shell.node.clock.now())
             call, answer = self._hit(shell, call, request, serve, seen, fault)
         if release is not None and header.api_key == ApiKey.API_VERSIONS:
-            answer = _then(answer, release.advertise)
+            answer = then(answer, release.advertise)
         return call, answer
 
     def _hit(
@@ -86,6 +87,13 @@ class Gatekeeper:
             answer = _held(shell, fault, lambda: serve(memoryview(kept), peer)[1])
         elif fault.instead is Instead.DROP:
             answer = Later()
+        elif fault.instead is Instead.ERROR and _has_others(call, seen, fault):
+            answer = refuse_topics(
+                call,
+                lambda topic: topic_name(shell.node, topic) == fault.topic,
+                fault.code,
+                lambda rest: serve(rest, peer)[1],
+            )
         elif fault.instead is Instead.ERROR and call.api_key != ApiKey.METADATA:
             answer = self._refused(shell.node, call, seen, fault)
         else:
@@ -93,11 +101,11 @@ class Gatekeeper:
         if fault.delay_ms:
             answer = _delayed(shell.node, answer, fault.delay_ms)
         if fault.instead is Instead.ERROR and call.api_key == ApiKey.METADATA:
-            answer = _then(answer, lambda resolved: _failed_metadata(call, resolved, fault))
+            answer = then(answer, lambda resolved: _failed_metadata(call, resolved, fault))
         elif fault.instead is Instead.LOSE_ANSWER:
-            answer = _then(answer, lambda _: Hangup(f"{fault}"))
+            answer = then(answer, lambda _: Hangup(f"{fault}"))
         elif fault.instead is Instead.TEAR:
-            answer = _then(answer, lambda resolved: _torn(shell, call, resolved, fault))
+            answer = then(answer, lambda resolved: _torn(shell, call, resolved, fault))
         return call, answer
 
     def _refused(self, node: Node, call: Call[Any], seen: Request, fault: Fault) -> Answer:
@@ -131,19 +139,15 @@ def _unknown_to(
     return call, {"error_code": ErrorCode.UNSUPPORTED_VERSION, "api_keys": release.own_row()}
 
 
-def _frame(call: Call[Any], resolved: Resolved) -> bytes:
-    parts = []
-    for part in encode(call, resolved):
-        if isinstance(part, bytes):
-            parts.append(part)
-        else:
-            parts.append(part.read())
-            part.release()
-    return b"".join(parts)
+def _has_others(call: Call[Any], seen: Request, fault: Fault) -> bool:
+    """Whether it produces to other topics, too, than the one that the fault is about."""
+    if call.api_key != ApiKey.PRODUCE or fault.topic is None:
+        return False
+    return any(topic != fault.topic for topic in seen.topics)
 
 
 def _torn(shell: TestShell, call: Call[Any], resolved: Resolved, fault: Fault) -> Resolved:
-    frame = b"" if isinstance(resolved, Hangup) else _frame(call, resolved)
+    frame = b"" if isinstance(resolved, Hangup) else frame_of(call, resolved)
     if not frame:
         return Hangup(f"{fault}")
     shell.hang_up(call.peer, f"{fault}")
@@ -151,24 +155,13 @@ def _torn(shell: TestShell, call: Call[Any], resolved: Resolved, fault: Fault) -
 
 
 def _failed_metadata(call: Call[Any], resolved: Resolved, fault: Fault) -> Resolved:
-    view = memoryview(_frame(call, resolved))[4:]
-    _, body_at = read_response_head(call.api_key, call.version, view)
-    answer = decode_response(call.api_key, call.version, view[body_at:])
+    answer = decoded(call, resolved)
 
     def applies(topic: dict[str, Any]) -> bool:
         return fault.topic in (None, topic["name"])
 
     tree: dict[str, Any] = replace_codes(answer, fault.code, applies)
     return tree
-
-
-def _then(answer: Answer, change: Callable[[Resolved], Resolved]) -> Answer:
-    """`answer` with `change` applied to it, now or once it is there."""
-    if not isinstance(answer, Later):
-        return change(answer)
-    promise = Later()
-    answer.when_resolved(lambda resolved: promise.resolve(change(resolved.answer)))
-    return promise
 
 
 def _held(shell: TestShell, fault: Fault, serve: Callable[[], Answer]) -> Later:

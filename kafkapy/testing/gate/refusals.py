@@ -91,7 +91,7 @@ def refuse_fetch(
 def replace_codes(answer: Any, code: ErrorCode, applies: Callable[[Any], bool]) -> Any:
     """A decoded response as a dict tree; the codes of those `topics` that `applies` names
     are replaced, their partitions' too."""
-    tree = _tree(answer)
+    tree = tree_of(answer)
     for topic in tree["topics"]:
         if applies(topic):
             topic["error_code"] = code
@@ -100,11 +100,12 @@ def replace_codes(answer: Any, code: ErrorCode, applies: Callable[[Any], bool]) 
     return tree
 
 
-def _tree(value: Any) -> Any:
+def tree_of(value: Any) -> Any:
+    """A decoded response as dicts and lists."""
     if is_dataclass(value):
-        return {one.name: _tree(getattr(value, one.name)) for one in fields(value)}
+        return {one.name: tree_of(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, tuple):
-        return [_tree(one) for one in value]
+        return [tree_of(one) for one in value]
     return value
 
 
@@ -144,10 +145,12 @@ def _value(field: FieldPlan, asked: Any) -> Any:
     for candidate in _VALUES.get(field.name, (field.name,)):
         if hasattr(asked, candidate) and candidate != "count":
             return getattr(asked, candidate)
+    if field.name.endswith("offset"):
+        return -1  # none, as Kafka says; the schema's own default is 0
     if field.default is not MISSING:
         return field.default
     if field.nullable:
         return None
     if field.kind in ("int32", "int64"):
-        return -1  # no node, no offset, no time
+        return -1  # no node, no time
     return FIXED[field.kind][1] if field.kind in FIXED else {"string": ""}.get(field.kind, b"")

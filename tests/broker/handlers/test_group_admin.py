@@ -171,6 +171,32 @@ def test_groups_are_filtered_whatever_the_case(node: GroupNode) -> None:
     assert [one.group_id for one in by_type.groups] == ["c"]
 
 
+def test_many_groups_are_listed_in_slices_between_which_others_are_served(node: GroupNode) -> None:
+    names = {f"group-{number}" for number in range(2_000)}
+    for name in names:
+        commit(node, 9, group_id=name)
+    told = node.send(list_groups, LIST, 5)
+    simple = node.send(list_groups, LIST, 5, states_filter=["empty"])
+    assert told.is_waiting
+    commit(node, 9, group_id="late")
+    assert told.is_waiting
+    node.clock.advance(1)
+    found = [one.group_id for one in told.answer.groups]
+    assert len(found) == len(set(found))
+    assert set(found) - {"late"} == {*names, "g", "c"}
+    assert names <= {one.group_id for one in simple.answer.groups} <= {*names, "late"}
+
+
+def test_a_shard_lost_during_a_listing_is_another_nodes_to_list(node: GroupNode) -> None:
+    for number in range(2_000):
+        commit(node, 9, group_id=f"group-{number}")
+    told = node.send(list_groups, LIST, 5)
+    node.groups.resign(0)
+    node.clock.advance(1)
+    assert told.answer.error_code == E.NONE
+    assert 0 < len(told.answer.groups) < 2_000
+
+
 def test_listing_waits_for_groups_that_load(node: GroupNode) -> None:
     node.log.batches *= 200
     node.groups.lead(0, 1, node.log)

@@ -7,6 +7,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.hooks import Place, ProduceHook, Record
 from kafkapy.hooks.allowance import Allowance
 from kafkapy.hooks.guarded import Guarded
+from kafkapy.log.config import LogConfig
 from kafkapy.protocol.batch import build_batch, records
 from kafkapy.protocol.records import NewRecord
 from kafkapy.sim.world.clock import SimClock
@@ -37,7 +38,7 @@ class Costly(ProduceHook):
 
 def gate_of(hook: Costly, clock: SimClock, room: Room, over: list[ProduceGate]) -> ProduceGate:
     guarded = Guarded("it", ProduceHook, "produced", "orders", hook, Allowance(1000, 1), Heard())
-    return ProduceGate(clock, guarded, PLACE, room, over.append)
+    return ProduceGate(clock, guarded, PLACE, room, LogConfig, over.append)
 
 
 def batch(*values: bytes) -> bytes:

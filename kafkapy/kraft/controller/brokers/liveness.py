@@ -24,6 +24,7 @@ from kafkapy.kraft.controller.partitions.sweeps import (
     begun,
     check_none_awaited,
     first_slice,
+    first_to_leave,
     leaving,
     one_slice,
 )
@@ -240,7 +241,7 @@ class BrokerMachine:
                     broker_id=broker.id, broker_epoch=broker.epoch, in_controlled_shutdown=1
                 )
             )
-        there, rest = first_slice(leaving(self._state, broker.id))
+        there, rest = first_to_leave(self._state, broker.id)
         records += leadership.updates(self._state, there, removed=broker.id)
         return records, Sweep(broker.id, rest, removed=broker.id) if rest else None
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.controller.partitions.partition_change import Election, PartitionChange, without
-from kafkapy.kraft.controller.state import ControllerState, Located
+from kafkapy.kraft.controller.state import ControllerState, Located, Place
 from kafkapy.kraft.image.topics import TopicState
 from kafkapy.kraft.records.metadata import PartitionChangeRecord
 
@@ -121,6 +121,16 @@ def in_isr(state: ControllerState, broker: int) -> list[Located]:
         for topic in state.image.topics_by_id.values()
         for index, one in topic.partitions.items()
         if broker in one.isr
+    ]
+
+
+def places_to_leave(state: ControllerState, broker: int) -> list[Place]:
+    """Of `to_leave`, without what only those of them need that are changed next."""
+    return [
+        (topic_id, index)
+        for topic_id, topic in state.image.topics_by_id.items()
+        for index, one in topic.partitions.items()
+        if broker in one.isr and (one.leader == broker or one.isr != (broker,))
     ]
 
 

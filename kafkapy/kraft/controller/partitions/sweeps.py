@@ -13,7 +13,6 @@ stopped; and it looks for partitions without a leader when it begins. Who asked 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
-from uuid import UUID
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE
@@ -85,6 +84,24 @@ def leaving(state: ControllerState, broker_id: int) -> list[Located]:
     more, there is nothing to change, and they are left out: else it would never be done."""
     found = leadership.in_isr(state, broker_id)
     return found if len(found) <= SLICE else leadership.to_leave(found, broker_id)
+
+
+def first_to_leave(
+    state: ControllerState, broker_id: int
+) -> tuple[list[Located], tuple[Place, ...]]:
+    """The first slice of `leaving`, and the rest."""
+    places = leadership.places_to_leave(state, broker_id)
+    if len(places) <= SLICE:
+        return first_slice(leaving(state, broker_id))
+    first = (located(state, place) for place in places[:SLICE])
+    return [at for at in first if at is not None], tuple(places[SLICE:])
+
+
+def located(state: ControllerState, place: Place) -> Located | None:
+    """The partition as it is now, unless it was deleted."""
+    topic = state.image.topics_by_id.get(place[0])
+    found = None if topic is None else topic.partitions.get(place[1])
+    return None if topic is None or found is None else Located(topic, place[1], found)
 
 
 def check_none_awaited(state: ControllerState, about: Hashable) -> None:
@@ -184,7 +201,7 @@ class Sweeps:
         )
 
     def _records(self, sweep: Sweep, chunk: Sequence[Place]) -> list[Fact]:
-        found = [at for place in chunk if (at := self._located(place)) is not None]
+        found = [at for place in chunk if (at := located(self._state, place)) is not None]
         if sweep.election is None:
             return list(
                 leadership.updates(
@@ -197,12 +214,6 @@ class Sweeps:
             )
         changes = [leadership.change(self._state, at, election=sweep.election) for at in found]
         return [one for one in changes if one is not None]
-
-    def _located(self, place: tuple[UUID, int]) -> Located | None:
-        """The partition as it is now, unless it was deleted."""
-        topic = self._state.image.topics_by_id.get(place[0])
-        state = None if topic is None else topic.partitions.get(place[1])
-        return None if topic is None or state is None else Located(topic, place[1], state)
 
     def _shut_down_later(self, sweep: Sweep, count: int) -> tuple[Fact, ...]:
         """A broker that shuts down goes once the others know of all that was moved."""

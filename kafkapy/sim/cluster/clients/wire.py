@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafkapy.broker.peers.connection import PeerConnection, PeerSettings
+from kafkapy.broker.peers.connection import PeerSettings
+from kafkapy.broker.peers.connections import Connections
 from kafkapy.core.addresses import Address
 from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.sim.cluster.world import BROKER_PORT, ClusterWorld
@@ -15,10 +16,13 @@ class Wire:
     def __init__(self, world: ClusterWorld, name: str) -> None:
         self.addresses = {host.node_id: Address(host.name, BROKER_PORT) for host in world.brokers}
         self.rng = world.rng.fork(name)
-        self._name = name
-        self._clock = world.clock
-        self._network = world.network.host(name)
-        self._connections: dict[int, PeerConnection] = {}
+        self._connections: Connections[int] = Connections(
+            world.network.host(name),
+            world.clock,
+            self.rng,
+            listener="PLAINTEXT",
+            settings=PeerSettings(client_id=name),
+        )
 
     def call(
         self,
@@ -31,17 +35,6 @@ class Wire:
         timeout_ms: int,
     ) -> None:
         """`then` gets the response or CallFailed."""
-        self._connection(node_id).call(api, body, then, versions=versions, timeout_ms=timeout_ms)
-
-    def _connection(self, node_id: int) -> PeerConnection:
-        connection = self._connections.get(node_id)
-        if connection is None:
-            connection = self._connections[node_id] = PeerConnection(
-                self._network,
-                self._clock,
-                self.rng,
-                self.addresses[node_id],
-                listener="PLAINTEXT",
-                settings=PeerSettings(client_id=self._name),
-            )
-        return connection
+        connection = self._connections.to(node_id, self.addresses[node_id])
+        assert connection is not None, node_id
+        connection.call(api, body, then, versions=versions, timeout_ms=timeout_ms)
