@@ -67,8 +67,8 @@ def heartbeat(event: StreamsHeartbeat, draft: StreamsDraft, ctx: Context, *, is_
     expect_member(draft.group_id, profile, draft.plan, ctx)
     if event.shuts_down:
         draft.note(ShutDownAsked(draft.group_id, member_id))
-    is_told = event.member_epoch == JOINING or after.assigned != before.assigned
-    if is_told and profile.user_endpoint is not None and not is_new:
+    has_moved = event.member_epoch == JOINING or after.assigned != before.assigned
+    if has_moved and profile.user_endpoint is not None and not is_new:
         draft.note(EndpointsMoved(draft.group_id, draft.group.endpoint_epoch + 1))
     group = draft.group
     draft.plan.reply = StreamsHeartbeatHeard(
@@ -76,7 +76,7 @@ def heartbeat(event: StreamsHeartbeat, draft: StreamsDraft, ctx: Context, *, is_
         after.epoch,
         ctx.settings.streams_heartbeat_ms(draft.group_id),
         tuple(_statuses(profile, topology, delay, configured, group.shut_down_by)),
-        _tasks(after) if is_told else None,
+        _tasks(after) if has_moved or _missed_an_answer(event, before) else None,
         group.endpoint_epoch,
         by_endpoint(group, member_id, configured, ctx.topics)
         if group.endpoint_epoch != event.endpoint_epoch
@@ -205,6 +205,13 @@ def _statuses(
             f"Streams group member {shut_down_by} encountered a fatal error and requested a "
             "shutdown for the entire application.",
         )
+
+
+def _missed_an_answer(event: StreamsHeartbeat, before: Holding) -> bool:
+    """It is behind, or says all again: it may not know what it should run. (Apache Kafka 4.3 does
+    not tell it then; it learns of its tasks when they change.)"""
+    says_all = event.rebalance_timeout_ms != -1 and event.owned is not None
+    return says_all or event.member_epoch != before.epoch
 
 
 def _tasks(holding: Holding) -> Target:

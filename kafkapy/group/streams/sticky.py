@@ -126,7 +126,7 @@ def _assign_active(made: _Assignment, tasks: list[Task]) -> None:
             made.give(had, task, is_active=True)
         else:
             left.append(task)
-    # By partition first: one of each subtopology goes to a process, not all of one.
+    # By partition first, so that the tasks of one subtopology do not follow one another.
     left.sort(key=lambda task: (task[1], task[0]))
     queue = made.least_loaded()
     for task in left:
