@@ -30,9 +30,11 @@ Owned = Mapping[str, Mapping[int, int]]
 
 
 class MemberState(IntEnum):
-    STABLE = 0
-    UNREVOKED_TASKS = 1
-    UNRELEASED_TASKS = 2
+    """As they are stored: not the numbers of a consumer's states."""
+
+    STABLE = 1
+    UNREVOKED_TASKS = 2
+    UNRELEASED_TASKS = 3
     # Of a newer version: the member must start over.
     UNKNOWN = 127
 
