@@ -23,7 +23,7 @@ from kafkapy.group.streams.topology import check_topology
 
 
 def check_request(event: StreamsHeartbeat) -> None:
-    """Whatever the group is like (KIP-1071)."""
+    """Whatever the group is like (formats/groups 6)."""
     topology = event.topology
     if event.owned is not None and event.owned.warmup:
         raise _invalid("WarmupTasks are not supported yet.")
