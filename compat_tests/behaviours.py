@@ -163,6 +163,7 @@ _TABLE = {
         "connect-pipeline": "Connect: a file source and a file sink carry lines through a topic",
         "connect-restart": "Connect: exactly once past restarts of the worker and the server",
         "streams-exactly-once": "Streams: exactly_once_v2 counts each word once, whoever is killed",
+        "streams-groups": "Streams: groups of the streams protocol (KIP-1071), and their tools",
         "streams-restore": "Streams: a state store comes back from its changelog",
         "spark-batch": "Spark reads a range by offsets and by timestamps, to Parquet",
         "spark-stream": "Spark counts by window and watermark, and restarts from its checkpoint",

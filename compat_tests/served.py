@@ -14,6 +14,7 @@ _NEEDS = {
     "acls-disabled": ApiKey.DESCRIBE_ACLS,
     "quotas": ApiKey.DESCRIBE_CLIENT_QUOTAS,
     "share-groups": ApiKey.SHARE_GROUP_HEARTBEAT,
+    "streams-groups": ApiKey.STREAMS_GROUP_HEARTBEAT,
 }
 _SERVED = {int(api.key) for api in APIS if api.on_broker}
 

@@ -26,7 +26,7 @@ OWN = {
 }
 
 # Sentences are each server's own: only whether there is one is compared.
-WORDS = {"error_message", "documentation", "batch_index_error_message"}
+WORDS = {"error_message", "documentation", "batch_index_error_message", "status_detail"}
 
 # Lists whose order means nothing: compared as if sorted by this field of their rows.
 UNORDERED = {
@@ -40,6 +40,7 @@ UNORDERED = {
     "partitions": "partition_index",
     "partition_responses": "index",
     "groups": "group_id",
+    "members": "process_id",
     "brokers": "node_id",
     "node_endpoints": "node_id",
 }

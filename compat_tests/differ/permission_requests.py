@@ -9,6 +9,14 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from compat_tests.differ.side import Side, batch_of
+from compat_tests.differ.streams_cases import (
+    FIRST,
+    beating,
+    described,
+    internal,
+    joining,
+    part,
+)
 from kafkapy.protocol.api_keys import ApiKey
 
 K = ApiKey
@@ -50,6 +58,7 @@ def requests(side: Side, names: Names) -> Iterator[Asked]:
     yield from _of_topics(side, names)
     yield from _of_groups(side, names)
     yield from _of_share_groups(side, names)
+    yield from _of_streams_groups(names)
     yield from _of_share_state(side, names)
     yield from _of_transactions(names)
     yield from _of_settings(names)
@@ -194,6 +203,21 @@ def _of_share_groups(side: Side, names: Names) -> Iterator[Asked]:
     yield Asked(
         "all", K.DESCRIBE_SHARE_GROUP_OFFSETS, {"groups": [{"group_id": group, "topics": None}]}
     )
+
+
+def _of_streams_groups(names: Names) -> Iterator[Asked]:
+    """Of one that is not there, and one that misses an internal topic."""
+    group = f"{names.base}-streamers"
+    for what, name in (("there", names.topic), ("missing", names.missing)):
+        for kind, logs in (("stateless", []), ("stateful", [internal(f"{names.base}-log")])):
+            parts = [part("0", [name], state_changelog_topics=logs)]
+            body = joining(f"{group}-{what}-{kind}", {"epoch": 0, "subtopologies": parts})
+            yield Asked(f"joins {what}, {kind}", K.STREAMS_GROUP_HEARTBEAT, body)
+    nothing = {"epoch": 0, "subtopologies": []}
+    yield Asked("joins, reads nothing", K.STREAMS_GROUP_HEARTBEAT, joining(group, nothing))
+    yield Asked("leaves", K.STREAMS_GROUP_HEARTBEAT, beating(group, FIRST, -1))
+    yield Asked("there", K.STREAMS_GROUP_DESCRIBE, described(group))
+    yield Asked("missing", K.STREAMS_GROUP_DESCRIBE, described(f"{group}-missing"))
 
 
 def _of_share_state(side: Side, names: Names) -> Iterator[Asked]:

@@ -12,7 +12,14 @@ import pytest
 
 from compat_tests import installation, targets
 from compat_tests.conftest import address_of
-from compat_tests.differ import admin_cases, group_cases, list_cases, record_cases, share_cases
+from compat_tests.differ import (
+    admin_cases,
+    group_cases,
+    list_cases,
+    record_cases,
+    share_cases,
+    streams_cases,
+)
 from compat_tests.differ.cases import CASES, Case
 from compat_tests.differ.differences import compared
 from compat_tests.differ.side import Side
@@ -26,6 +33,7 @@ MODULES = (
     group_cases,
     list_cases,
     share_cases,
+    streams_cases,
 )  # importing them fills CASES
 
 ROWS = [

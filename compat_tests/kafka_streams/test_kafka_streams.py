@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from compat_tests import programs
-from compat_tests.behaviours import covers
+from compat_tests.behaviours import covers, mark
 from compat_tests.confluent_kafka.clients import create
 from compat_tests.installation import KAFKA_STREAMS, Unavailable
 from compat_tests.processes import Process
@@ -23,10 +23,13 @@ from compat_tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
-Start = Callable[[str, str, Path], Process]
+Start = Callable[..., Process]
 _PARTITIONS = 3
 _WORDS = ("alpha", "beta", "gamma", "delta")
 _PATIENCE_S = 90.0
+PROTOCOLS = pytest.mark.parametrize(
+    "protocol", ["classic", pytest.param("streams", marks=mark("streams-groups"))]
+)
 
 
 @pytest.fixture
@@ -37,8 +40,8 @@ def word_count(tmp_path: Path) -> Iterator[Start]:
         pytest.skip(str(reason))
     started: list[Process] = []
 
-    def start(broker: str, topic: str, state: Path) -> Process:
-        names = [f"app-{topic}", topic, f"{topic}-counts", str(state)]
+    def start(broker: str, topic: str, state: Path, protocol: str) -> Process:
+        names = [f"app-{topic}", topic, f"{topic}-counts", str(state), protocol]
         log = tmp_path / f"streams-{len(started)}.log"
         started.append(Process([*command, broker, *names], log=log))
         return started[-1]
@@ -108,21 +111,22 @@ def assert_each_count_once(counts: Counts) -> None:
         assert came == list(range(1, len(came) + 1)), word
 
 
+@PROTOCOLS
 @covers("streams-exactly-once", "streams-restore")
 def test_a_word_count_is_killed_loses_its_state_and_counts_each_word_once(
-    broker: str, topic: str, word_count: Start, tmp_path: Path
+    broker: str, topic: str, word_count: Start, tmp_path: Path, protocol: str
 ) -> None:
     """Kill it in the middle, delete its directory: the counts go on from the changelog."""
     create(broker, topic, partitions=_PARTITIONS)
     create(broker, f"{topic}-counts")
     write(broker, topic, 0, 600)
     counts = Counts(broker, f"{topic}-counts")
-    first = word_count(broker, topic, tmp_path / "state-1")
+    first = word_count(broker, topic, tmp_path / "state-1", protocol)
     counts.wait_for(expected_counts(600), first)
     write(broker, topic, 600, 600)
     first.stop(how=signal.SIGKILL)
     shutil.rmtree(tmp_path / "state-1")
-    second = word_count(broker, topic, tmp_path / "state-2")
+    second = word_count(broker, topic, tmp_path / "state-2", protocol)
     counts.wait_for(expected_counts(1200), second)
     assert_each_count_once(counts)
     counts.close()
@@ -131,16 +135,17 @@ def test_a_word_count_is_killed_loses_its_state_and_counts_each_word_once(
     assert sum(restored) >= 600, second.log.read_text()
 
 
+@PROTOCOLS
 @covers("streams-exactly-once")
 def test_a_word_count_goes_on_through_a_kill_of_the_server(
-    own_server: Callable[..., Server], topic: str, word_count: Start, tmp_path: Path
+    own_server: Callable[..., Server], topic: str, word_count: Start, tmp_path: Path, protocol: str
 ) -> None:
     server = own_server()
     create(server.bootstrap, topic, partitions=_PARTITIONS)
     create(server.bootstrap, f"{topic}-counts")
     write(server.bootstrap, topic, 0, 300)
     counts = Counts(server.bootstrap, f"{topic}-counts")
-    app = word_count(server.bootstrap, topic, tmp_path / "state")
+    app = word_count(server.bootstrap, topic, tmp_path / "state", protocol)
     counts.wait_for(expected_counts(300), app)
     write(server.bootstrap, topic, 300, 600)
     server.stop(how=signal.SIGKILL)

@@ -12,8 +12,8 @@ from kafkapy.group.plan import Context, Plan
 from kafkapy.group.share import admin as share_admin
 from kafkapy.group.share.group import ShareDraft, ShareGroup
 from kafkapy.group.state import Group, GroupState
+from kafkapy.group.streams.group import StreamsGroup
 from kafkapy.group.topics import TopicPartitions, named
-from kafkapy.group.unserved import ForeignGroup
 
 # Groups looked at in one step: less than a millisecond.
 LISTED_AT_ONCE: Final = 250
@@ -103,7 +103,7 @@ def list_groups(event: ListGroups, state: GroupState) -> GroupsListed:
         tuple(
             group
             for group in map(_listed, some)
-            if (not event.states or group.state.lower() in event.states)
+            if (not event.states or _asked_for(group.state) in event.states)
             and (not event.types or group.group_type in event.types)
         ),
         len(some),
@@ -158,7 +158,7 @@ def delete_group(event: DeleteGroup, state: GroupState, plan: Plan, ctx: Context
             plan.records += group_tombstones_of(group)
             plan.reply = GroupDeleted()
         return
-    if group.has_members if isinstance(group, ForeignGroup) else not group.is_empty:
+    if not group.is_empty:
         raise Refused(ErrorCode.NON_EMPTY_GROUP)
     offsets = all_tombstones(event.group_id, state)
     plan.records += offsets[:TOMBSTONES_PER_STEP]
@@ -167,6 +167,11 @@ def delete_group(event: DeleteGroup, state: GroupState, plan: Plan, ctx: Context
     else:
         plan.records += group_tombstones_of(group)
         plan.reply = GroupDeleted()
+
+
+def _asked_for(state: str) -> str:
+    """How a filter names a state."""
+    return "not_ready" if state == "NotReady" else state.lower()
 
 
 def _listed(group: Group) -> ListedGroup:
@@ -178,10 +183,8 @@ def _listed(group: Group) -> ListedGroup:
             return ListedGroup(group.group_id, "consumer", group.state().value, "consumer")
         case ShareGroup():
             return ListedGroup(group.group_id, "share", group.state().value, "share")
-        case ForeignGroup():
-            kind = group.kind.value
-            state = "Stable" if group.has_members else "Empty"
-            return ListedGroup(group.group_id, kind, state, kind)
+        case StreamsGroup():
+            return ListedGroup(group.group_id, "streams", group.state().value, "streams")
 
 
 def _described(member: ClassicMember, protocol: str) -> DescribedMember:

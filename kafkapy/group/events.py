@@ -50,6 +50,12 @@ from kafkapy.group.share.events import (
     ShareStateToDelete,
     StateToInitialize,
 )
+from kafkapy.group.streams.events import (
+    DescribeStreamsGroup,
+    StreamsGroupDescribed,
+    StreamsHeartbeat,
+    StreamsHeartbeatHeard,
+)
 
 
 class TopicsChanged(NamedTuple):
@@ -83,6 +89,8 @@ Event = (
     | DescribeConsumerGroup
     | DeleteGroup
     | ShareEvent
+    | StreamsHeartbeat
+    | DescribeStreamsGroup
     | TopicsChanged
     | TopicsDeleted
     | Loaded
@@ -109,4 +117,6 @@ Reply = (
     | StateToInitialize
     | ShareStateToDelete
     | Noted
+    | StreamsHeartbeatHeard
+    | StreamsGroupDescribed
 )

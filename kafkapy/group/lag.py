@@ -14,6 +14,8 @@ from kafkapy.group.classic.group import ClassicGroup, ClassicMember
 from kafkapy.group.consumer.group import ConsumerGroup
 from kafkapy.group.embedded import read_assignment
 from kafkapy.group.state import Group, GroupState
+from kafkapy.group.streams.group import StreamsGroup
+from kafkapy.group.streams.topology import inputs
 from kafkapy.group.topics import Topics
 
 EndOffset = Callable[[TopicPartition], int | None]
@@ -66,6 +68,13 @@ def _owners(group: Group | None, topics: Topics) -> Iterator[tuple[TopicPartitio
                 topic = topics.with_id(topic_id)
                 if topic is not None:
                     yield TopicPartition(topic.name, number), member_id
+        case StreamsGroup() if group.topology is not None:
+            for (subtopology, number), member_id in group.owners.items():
+                part = group.topology.subtopologies.get(subtopology)
+                for name in inputs(part) if part is not None else ():
+                    found = topics.named(name)
+                    if found is not None and number < found.partition_count:
+                        yield TopicPartition(name, number), member_id
         case ClassicGroup() if group.speaks_consumer_protocol:
             for member in group.members.values():
                 for partition in _assigned(member):

@@ -1,6 +1,6 @@
 """The machine of one shard: it sends each event to the part that knows about it.
 
-    event --> which group, of which kind --> classic/ | consumer/ | migration/ | offsets/
+    event --> which group, of which kind --> classic/ | consumer/ | share/ | streams/ | ...
                                                   |
                                                  Plan --> Step
 
@@ -8,8 +8,8 @@
 who is asked.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.step import Loaded, Step, TimerFired
@@ -47,8 +47,15 @@ from kafkapy.group.settings import GroupSettings
 from kafkapy.group.share.group import ShareGroup, ShareRefreshWanted
 from kafkapy.group.share.machine import SHARE_EVENTS, decide_share
 from kafkapy.group.state import GroupState
+from kafkapy.group.streams.group import StreamsGroup, StreamsRefreshWanted
+from kafkapy.group.streams.machine import STREAMS_EVENTS, decide_streams
 from kafkapy.group.topics import Topics
-from kafkapy.group.unserved import ForeignGroup
+
+_REFRESH: Final[Mapping[type[Any], Callable[..., Any]]] = {
+    ConsumerGroup: RefreshWanted,
+    ShareGroup: ShareRefreshWanted,
+    StreamsGroup: StreamsRefreshWanted,
+}
 
 
 class GroupMachine:
@@ -117,6 +124,8 @@ class GroupMachine:
                 forgetting.topics_deleted(event, state, plan, ctx)
             case _ if isinstance(event, SHARE_EVENTS):
                 decide_share(event, state, plan, ctx)
+            case _ if isinstance(event, STREAMS_EVENTS):
+                decide_streams(event, state, plan, ctx)
             case Loaded():
                 timing.loaded(state, plan, ctx)
             case TimerFired(key):
@@ -128,11 +137,13 @@ class GroupMachine:
         classic_join.check(event, ctx)
         group = self.state.groups.get(event.group_id)
         match group:
-            case ForeignGroup() | ShareGroup():
+            case ShareGroup():
+                raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            case StreamsGroup() if not group.is_empty:
                 raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             case ConsumerGroup() if not group.is_empty:
                 classic_members.join(event, ConsumerDraft(group, plan), ctx)
-            case ConsumerGroup():
+            case ConsumerGroup() | StreamsGroup():
                 plan.records += group_tombstones_of(group)
                 classic_join.join(event, None, plan, ctx)
             case _:
@@ -189,7 +200,7 @@ class GroupMachine:
         group = self.state.groups.get(event.group_id)
         if isinstance(group, ConsumerGroup):
             return ConsumerDraft(group, plan)
-        if event.member_epoch != JOINING or isinstance(group, ForeignGroup | ShareGroup):
+        if event.member_epoch != JOINING or isinstance(group, StreamsGroup | ShareGroup):
             raise _no_such_group(event.group_id)
         if group is None:
             return ConsumerDraft(ConsumerGroup(event.group_id), plan, is_new=True)
@@ -199,10 +210,10 @@ class GroupMachine:
 
     def _topics_changed(self, event: TopicsChanged, plan: Plan) -> None:
         for group_id, group in self.state.groups.items():
-            if not isinstance(group, ConsumerGroup | ShareGroup) or group.wants_refresh:
+            note = _REFRESH.get(type(group))
+            if note is None or isinstance(group, ClassicGroup) or group.wants_refresh:
                 continue
             if group.is_subscribed_to_any(event.names):
-                note = ShareRefreshWanted if isinstance(group, ShareGroup) else RefreshWanted
                 plan.notes.append(note(group_id, is_wanted=True))
 
 

@@ -77,6 +77,15 @@ class GroupSettings:
     share_assignment_interval_ms: Bounded = Bounded(1_000, 0, 15_000)
     share_initialize_retry_ms: int = 30_000
 
+    # group.streams.*
+    is_streams_protocol_enabled: bool = True
+    streams_max_size: int = UNBOUNDED
+    streams_session_timeout_ms: Bounded = Bounded(45_000, 45_000, 60_000)
+    streams_heartbeat_interval_ms: Bounded = Bounded(5_000, 5_000, 15_000)
+    streams_assignment_interval_ms: Bounded = Bounded(1_000, 0, 15_000)
+    streams_initial_rebalance_delay_ms: int = 3_000
+    streams_standby_replicas: Bounded = Bounded(0, 0, 2)
+
     # offsets.* and offset.*
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_ms: int = 10_080 * MINUTE_MS
@@ -108,6 +117,27 @@ class GroupSettings:
     def share_assignment_ms(self, group_id: str) -> int:
         own = self._named(group_id, "share.assignment.interval.ms")
         return self.share_assignment_interval_ms.of(own)
+
+    def streams_session_ms(self, group_id: str) -> int:
+        own = self._named(group_id, "streams.session.timeout.ms")
+        return self.streams_session_timeout_ms.of(own)
+
+    def streams_heartbeat_ms(self, group_id: str) -> int:
+        own = self._named(group_id, "streams.heartbeat.interval.ms")
+        return self.streams_heartbeat_interval_ms.of(own)
+
+    def streams_assignment_ms(self, group_id: str) -> int:
+        own = self._named(group_id, "streams.assignment.interval.ms")
+        return self.streams_assignment_interval_ms.of(own)
+
+    def streams_initial_rebalance_delay(self, group_id: str) -> int:
+        own = self._named(group_id, "streams.initial.rebalance.delay.ms")
+        return self.streams_initial_rebalance_delay_ms if own is None else int(own)
+
+    def streams_standbys(self, group_id: str) -> int:
+        return self.streams_standby_replicas.of(
+            self._named(group_id, "streams.num.standby.replicas")
+        )
 
     def _own(self, group_id: str, name: str) -> str | None:
         return self._named(group_id, f"consumer.{name}")

@@ -4,14 +4,14 @@ OffsetCommit (1)           offsets; creates a simple group if there is none
 GroupMetadata (2)          a classic group
 3-8, 16                    a consumer group
 10-15                      a share group
-17, 19-23                  a group that is kept, not run (unserved.py)
+17, 19-23                  a streams group
 Transactional(record)      offsets that count when the producer's transaction commits
 TransactionEnded           that moment
 notes                      what does not survive the leader
 """
 
 from dataclasses import field
-from typing import Any, Final
+from typing import Any
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.ids import TopicPartition
@@ -33,19 +33,16 @@ from kafkapy.group.records import (
     Pair,
 )
 from kafkapy.group.records.share import ShareGroupMetadataKey
+from kafkapy.group.records.streams import StreamsGroupMetadataKey
 from kafkapy.group.share.group import (
     DeletionAsked,
     InitializationAsked,
     ShareGroup,
     ShareRefreshWanted,
 )
-from kafkapy.group.unserved import ForeignGroup, ForeignKind
+from kafkapy.group.streams.group import STREAMS_NOTES, StreamsGroup
 
-Group = ClassicGroup | ConsumerGroup | ShareGroup | ForeignGroup
-
-_FOREIGN: Final[dict[type[Any], ForeignKind]] = {
-    **dict.fromkeys(STREAMS_KEYS, ForeignKind.STREAMS),
-}
+Group = ClassicGroup | ConsumerGroup | ShareGroup | StreamsGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +96,10 @@ class GroupState:
                 sharing = self.groups.get(record.group_id)
                 if isinstance(sharing, ShareGroup):
                     sharing.note(record)
+            case _ if isinstance(record, STREAMS_NOTES):
+                streaming = self.groups.get(record.group_id)
+                if isinstance(streaming, StreamsGroup):
+                    streaming.note(record)
             case TopicsToForget():
                 self.topics_to_forget = record
             case GroupsToExpire():
@@ -115,13 +116,12 @@ class GroupState:
             case LegacyOffsetCommitKey():
                 self._commit(_modern(key, value), None)
             case _:
-                kind = _FOREIGN.get(type(key))
                 if isinstance(key, SHARE_KEYS):
                     self._apply_share((key, value))
-                elif kind is None:
-                    self._apply_consumer((key, value))
+                elif isinstance(key, STREAMS_KEYS):
+                    self._apply_streams((key, value))
                 else:
-                    self._apply_foreign((key, value), kind)
+                    self._apply_consumer((key, value))
 
     def _apply_transactional(self, producer_id: int, record: Pair) -> None:
         key, _ = record
@@ -167,16 +167,17 @@ class GroupState:
         else:
             group.apply(record)
 
-    def _apply_foreign(self, record: Pair, kind: ForeignKind) -> None:
+    def _apply_streams(self, record: Pair) -> None:
         key, value = record
         group = self.groups.get(key.group_id)
-        if not isinstance(group, ForeignGroup) or group.kind is not kind:
+        if not isinstance(group, StreamsGroup):
             if value is None:
                 return
-            group = self.groups[key.group_id] = ForeignGroup(key.group_id, kind)
-        group.apply(record)
-        if not group.records:
+            group = self.groups[key.group_id] = StreamsGroup(key.group_id)
+        if value is None and isinstance(key, StreamsGroupMetadataKey):
             del self.groups[key.group_id]
+        else:
+            group.apply(record)
 
 
 def _modern(key: LegacyOffsetCommitKey, value: Any) -> Pair:

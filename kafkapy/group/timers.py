@@ -12,7 +12,7 @@ FORGET_DELETED_TOPICS: Final = ("forget deleted topics",)
 
 
 def session(group_id: str, member_id: str) -> Key:
-    """A member of either protocol that is not heard of until then is gone."""
+    """A member of any protocol that is not heard of until then is gone."""
     return ("session", group_id, member_id)
 
 
@@ -27,7 +27,7 @@ def sync(group_id: str) -> Key:
 
 
 def rebalance(group_id: str, member_id: str) -> Key:
-    """Consumer: a member that has not given up its partitions until then is gone."""
+    """A member that has not given up its partitions or tasks until then is gone."""
     return ("rebalance", group_id, member_id)
 
 
@@ -42,7 +42,7 @@ def member_sync(group_id: str, member_id: str) -> Key:
 
 
 def assign(group_id: str) -> Key:
-    """Consumer: the next target assignment may be computed."""
+    """Streams: the first target assignment need not wait for more members any longer."""
     return ("assign", group_id)
 
 

@@ -20,6 +20,10 @@ from kafkapy.group.plan import Context, Plan
 from kafkapy.group.share import heartbeat as share_heartbeat
 from kafkapy.group.share.group import ShareDraft, ShareGroup
 from kafkapy.group.state import GroupState
+from kafkapy.group.streams import heartbeat as streams_heartbeat
+from kafkapy.group.streams import targets as streams_targets
+from kafkapy.group.streams.group import StreamsDraft, StreamsGroup
+from kafkapy.group.streams.member import MemberState as StreamsMemberState
 
 
 def loaded(state: GroupState, plan: Plan, ctx: Context) -> None:
@@ -39,6 +43,8 @@ def loaded(state: GroupState, plan: Plan, ctx: Context) -> None:
             case ShareGroup():
                 for member_id in group.profiles:
                     share_heartbeat.expect_member(ShareDraft(group, plan), member_id, ctx)
+            case StreamsGroup():
+                _load_streams(group, plan, ctx)
 
 
 def fired(key: Hashable, state: GroupState, plan: Plan, ctx: Context) -> None:
@@ -60,6 +66,8 @@ def fired(key: Hashable, state: GroupState, plan: Plan, ctx: Context) -> None:
             _fired_consumer(kind, group, rest, plan, ctx)
         case ShareGroup() if kind == "session" and rest[0] in group.profiles:
             share_heartbeat.take_out(ShareDraft(group, plan), rest[0], ctx)
+        case StreamsGroup():
+            _fired_streams(kind, group, rest, plan, ctx)
 
 
 def _load_classic(standing: ClassicGroup, plan: Plan, ctx: Context) -> None:
@@ -99,3 +107,22 @@ def _fired_consumer(
         case "regex":
             if regexes.go_on(draft, ctx):
                 update_epoch(draft, ctx, has_changed=True)
+
+
+def _load_streams(group: StreamsGroup, plan: Plan, ctx: Context) -> None:
+    for profile, holding in group.members():
+        streams_heartbeat.expect_member(group.group_id, profile, plan, ctx)
+        if holding.state is StreamsMemberState.UNREVOKED_TASKS:
+            streams_heartbeat.expect_revocation(group.group_id, profile, holding, plan, ctx)
+
+
+def _fired_streams(
+    kind: str, group: StreamsGroup, rest: list[str], plan: Plan, ctx: Context
+) -> None:
+    draft = StreamsDraft(group, plan)
+    match kind:
+        case "session" | "rebalance":
+            if rest[0] in group.profiles:
+                streams_heartbeat.take_out(draft, rest[0])
+        case "assign":
+            streams_targets.delay_is_over(draft, ctx)

@@ -14,8 +14,13 @@ from kafkapy.group.records.share import (
     ShareGroupMetadataKey,
     ShareGroupMetadataValue,
 )
-from kafkapy.group.records.streams import StreamsGroupMetadataKey, StreamsGroupMetadataValue
-from kafkapy.group.unserved import ForeignGroup, ForeignKind
+from kafkapy.group.records.streams import (
+    StreamsGroupMemberMetadataKey,
+    StreamsGroupMemberMetadataValue,
+    StreamsGroupMetadataKey,
+    StreamsGroupMetadataValue,
+)
+from kafkapy.group.streams.group import StreamsGroup
 from tests.group.world import GROUP, ClassicClient, ConsumerClient, World, settle, stable_group
 
 NONE = ErrorCode.NONE
@@ -162,9 +167,18 @@ def test_groups_of_other_kinds_are_kept_and_not_mistaken(world: World) -> None:
             StreamsGroupMetadataValue(epoch=1, metadata_hash=0),
         )
     )
-    streams = world.group("streams")
-    assert isinstance(streams, ForeignGroup)
-    assert streams.kind is ForeignKind.STREAMS
+    member = StreamsGroupMemberMetadataValue(
+        instance_id=None,
+        rack_id=None,
+        client_id="c",
+        client_host="h",
+        topology_epoch=0,
+        process_id="p",
+        user_endpoint=None,
+        client_tags=(),
+    )
+    world.state.apply((StreamsGroupMemberMetadataKey(group_id="streams", member_id="m"), member))
+    assert isinstance(world.group("streams"), StreamsGroup)
     for group_id in ("share", "streams"):
         consumer = ConsumerClient(world, group_id=group_id)
         assert consumer.beat().error is ErrorCode.GROUP_ID_NOT_FOUND

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from compat_tests.differ.cases import versions_of
 from compat_tests.differ.cluster.cases import CASES, Case
 from compat_tests.differ.cluster.nodes import NODES, Nodes
+from compat_tests.differ.streams_cases import joining
 from compat_tests.waiting import wait_for
 from kafkapy.protocol.api_keys import ApiKey
 
@@ -66,6 +67,8 @@ def group_requests(group: str, topic: str) -> dict[ApiKey, Mapping[str, Any]]:
         K.CONSUMER_GROUP_DESCRIBE: describes,
         K.SHARE_GROUP_HEARTBEAT: beat,
         K.SHARE_GROUP_DESCRIBE: describes,
+        K.STREAMS_GROUP_HEARTBEAT: joining(group, {"epoch": 0, "subtopologies": []}),
+        K.STREAMS_GROUP_DESCRIBE: describes,
         K.DESCRIBE_SHARE_GROUP_OFFSETS: {"groups": [{**named, "topics": None}]},
         K.DELETE_SHARE_GROUP_OFFSETS: {**named, "topics": [{"topic_name": topic}]},
         K.ALTER_SHARE_GROUP_OFFSETS: {

@@ -13,7 +13,8 @@ import org.apache.kafka.streams.processor.StateRestoreListener;
 import org.apache.kafka.streams.state.KeyValueStore;
 
 /**
- * {@code WordCount HOST:PORT APPLICATION INPUT OUTPUT DIRECTORY} counts words exactly once.
+ * {@code WordCount HOST:PORT APPLICATION INPUT OUTPUT DIRECTORY PROTOCOL} counts words exactly
+ * once, in a group of that protocol: classic or streams.
  * It runs until it is killed, and tells on its stdout when it runs and what it restored.
  */
 final class WordCount {
@@ -29,7 +30,10 @@ final class WordCount {
         settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
         settings.put(StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
         settings.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
-        settings.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 6000);
+        settings.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, arguments[5]);
+        if (arguments[5].equals("classic")) {
+            settings.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 6000);
+        }
         settings.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
 
         StreamsBuilder builder = new StreamsBuilder();

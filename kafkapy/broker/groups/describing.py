@@ -1,4 +1,5 @@
-"""Describing consumer and share groups: the answers are alike but for what a member is."""
+"""Describing consumer, share and streams groups: the answers are alike but for what a member is,
+and what is said of the group itself."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -21,12 +22,18 @@ if TYPE_CHECKING:
     class Needs(HasAuthorizer, HasGroups, Protocol): ...
 
 
+def _assignor(reply: Any) -> dict[str, Any]:
+    return {"assignor_name": "" if reply is None else reply.assignor}
+
+
 class OfProtocol(NamedTuple):
-    """What the groups of one protocol have of their own. `topics`: that a member knows of."""
+    """What the groups of one protocol have of their own. `topics`: that its members know of;
+    `group`: fields of the group, of None for one that is not described."""
 
     event: Callable[[str], Any]
     member: Callable[[Any], dict[str, Any]]
     topics: Callable[[Any], Iterable[str]]
+    group: Callable[[Any], dict[str, Any]] = _assignor
 
 
 class _Assigned(Protocol):
@@ -41,7 +48,8 @@ class _Assigned(Protocol):
 def describe_each(node: "Needs", call: Call[Any], kind: OfProtocol) -> Answer:
     ids = call.body.group_ids
     named = [group_id for group_id in ids if group_id]
-    nameless = [refused_row("", ErrorCode.INVALID_GROUP_ID) for group_id in ids if not group_id]
+    no_name = refused_row(kind, "", ErrorCode.INVALID_GROUP_ID)
+    nameless = [no_name for group_id in ids if not group_id]
 
     def translate(replies: Sequence[Any]) -> Fields:
         found = zip(named, replies, strict=True)
@@ -53,7 +61,14 @@ def describe_each(node: "Needs", call: Call[Any], kind: OfProtocol) -> Answer:
     return ask_each(node.groups, asked, translate)
 
 
-def refused_row(group_id: str, error: ErrorCode, message: str | None = None) -> dict[str, Any]:
+def refuse_each(call: Call[Any], kind: OfProtocol, error: ErrorCode) -> Fields:
+    rows = [refused_row(kind, group_id, error) for group_id in call.body.group_ids]
+    return {"throttle_time": 0, "groups": rows}
+
+
+def refused_row(
+    kind: OfProtocol, group_id: str, error: ErrorCode, message: str | None = None
+) -> dict[str, Any]:
     return {
         "error_code": error,
         "error_message": message,
@@ -61,7 +76,7 @@ def refused_row(group_id: str, error: ErrorCode, message: str | None = None) -> 
         "group_state": "",
         "group_epoch": 0,
         "assignment_epoch": 0,
-        "assignor_name": "",
+        **kind.group(None),
         "members": (),
         "authorized_operations": NOT_ASKED,
     }
@@ -81,9 +96,10 @@ def _row(
 ) -> dict[str, Any]:
     if isinstance(reply, Refused):
         is_denied = reply.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
-        return refused_row(group_id, reply.code, None if is_denied else message_of(reply))
-    if not _sees_topics(node, call, kind, reply.members):
+        return refused_row(kind, group_id, reply.code, None if is_denied else message_of(reply))
+    if not _sees_topics(node, call, kind.topics(reply)):
         return refused_row(
+            kind,
             group_id,
             ErrorCode.TOPIC_AUTHORIZATION_FAILED,
             "The group has a member with topics that the client may not describe.",
@@ -98,16 +114,18 @@ def _row(
         "group_state": reply.state,
         "group_epoch": reply.epoch,
         "assignment_epoch": reply.assignment_epoch,
-        "assignor_name": reply.assignor,
+        **kind.group(reply),
         "members": [kind.member(member) for member in reply.members],
         "authorized_operations": operations,
     }
 
 
-def _sees_topics(node: "Needs", call: Call[Any], kind: OfProtocol, members: Iterable[Any]) -> bool:
+def _sees_topics(node: "Needs", call: Call[Any], topics: Iterable[str]) -> bool:
     """What a group reads is not told to those who may not know of it."""
     if node.authorizer is None:
         return True
     # Each is asked for once, in the order in which members name them.
-    topics = dict.fromkeys(topic for member in members for topic in kind.topics(member))
-    return all(allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, one) for one in topics)
+    return all(
+        allows(node, call, Operation.DESCRIBE, ResourceType.TOPIC, one)
+        for one in dict.fromkeys(topics)
+    )

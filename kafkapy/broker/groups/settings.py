@@ -3,7 +3,7 @@
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.config.resources import Resource
 from kafkapy.group.settings import MINUTE_MS, Bounded, GroupSettings, MigrationPolicy
-from kafkapy.kraft.features import SHARE_VERSION
+from kafkapy.kraft.features import SHARE_VERSION, STREAMS_VERSION
 from kafkapy.kraft.image.image import MetadataImage
 
 _GROUP_VERSION = "group.version"
@@ -60,6 +60,30 @@ def group_settings(config: BrokerConfig, image: MetadataImage) -> GroupSettings:
             config.group_share_max_assignment_interval_ms,
         ),
         share_initialize_retry_ms=config.group_share_initialize_retry_interval_ms,
+        is_streams_protocol_enabled=(
+            image.features.get(STREAMS_VERSION, 0) > 0
+            and "streams" in config.group_coordinator_rebalance_protocols
+        ),
+        streams_max_size=config.group_streams_max_size,
+        streams_session_timeout_ms=Bounded(
+            config.group_streams_session_timeout_ms,
+            config.group_streams_min_session_timeout_ms,
+            config.group_streams_max_session_timeout_ms,
+        ),
+        streams_heartbeat_interval_ms=Bounded(
+            config.group_streams_heartbeat_interval_ms,
+            config.group_streams_min_heartbeat_interval_ms,
+            config.group_streams_max_heartbeat_interval_ms,
+        ),
+        streams_assignment_interval_ms=Bounded(
+            config.group_streams_assignment_interval_ms,
+            config.group_streams_min_assignment_interval_ms,
+            config.group_streams_max_assignment_interval_ms,
+        ),
+        streams_initial_rebalance_delay_ms=config.group_streams_initial_rebalance_delay_ms,
+        streams_standby_replicas=Bounded(
+            config.group_streams_num_standby_replicas, 0, config.group_streams_max_standby_replicas
+        ),
         offset_metadata_max_bytes=config.offset_metadata_max_bytes,
         offsets_retention_ms=config.offsets_retention_minutes * MINUTE_MS,
         offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,

@@ -26,6 +26,7 @@ from kafkapy.group.lag import EndOffset, LagFigure, lag_figures
 from kafkapy.group.machine import GroupMachine
 from kafkapy.group.offsets.events import DeletedTopic, TopicsDeleted
 from kafkapy.group.records import KEY_CLASSES, written_version
+from kafkapy.group.settings import GroupSettings
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.views import views_by_source
@@ -51,6 +52,10 @@ class GroupWiring:
             ),
         )
         self._topics = ImageTopics(self._image)
+
+    @property
+    def settings(self) -> GroupSettings:
+        return self._settings
 
     def close(self) -> None:
         self.shards.close()

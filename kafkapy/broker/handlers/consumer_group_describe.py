@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from kafkapy.broker.groups.describing import OfProtocol, assignment_fields, describe_each
 from kafkapy.broker.requests.request import Answer, Call
-from kafkapy.group.admin import DescribeConsumerGroup, DescribedConsumer
+from kafkapy.group.admin import (
+    ConsumerGroupDescribed,
+    DescribeConsumerGroup,
+    DescribedConsumer,
+)
 
 if TYPE_CHECKING:
     from kio.schema.consumer_group_describe.v1.request import ConsumerGroupDescribeRequest
@@ -20,10 +24,11 @@ def handle(node: "Needs", call: "Call[ConsumerGroupDescribeRequest]") -> Answer:
     return describe_each(node, call, OfProtocol(DescribeConsumerGroup, _member, _topics))
 
 
-def _topics(member: DescribedConsumer) -> Iterator[str]:
-    yield from member.profile.subscribed_topics
-    for one in (*member.assignment, *member.target):
-        yield one.topic
+def _topics(group: ConsumerGroupDescribed) -> Iterator[str]:
+    for member in group.members:
+        yield from member.profile.subscribed_topics
+        for one in (*member.assignment, *member.target):
+            yield one.topic
 
 
 def _member(member: DescribedConsumer) -> dict[str, Any]:

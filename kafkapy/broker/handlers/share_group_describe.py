@@ -7,11 +7,15 @@ from kafkapy.broker.groups.describing import (
     OfProtocol,
     assignment_fields,
     describe_each,
-    refused_row,
+    refuse_each,
 )
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.core.errors import ErrorCode
-from kafkapy.group.share.events import DescribedShareMember, DescribeShareGroup
+from kafkapy.group.share.events import (
+    DescribedShareMember,
+    DescribeShareGroup,
+    ShareGroupDescribed,
+)
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -24,16 +28,17 @@ if TYPE_CHECKING:
 
 
 def handle(node: "Needs", call: "Call[ShareGroupDescribeRequest]") -> Answer:
+    kind = OfProtocol(DescribeShareGroup, _member, _topics)
     if not node.shares.settings.is_enabled:
-        rows = [refused_row(one, ErrorCode.UNSUPPORTED_VERSION) for one in call.body.group_ids]
-        return {"throttle_time": 0, "groups": rows}
-    return describe_each(node, call, OfProtocol(DescribeShareGroup, _member, _topics))
+        return refuse_each(call, kind, ErrorCode.UNSUPPORTED_VERSION)
+    return describe_each(node, call, kind)
 
 
-def _topics(member: DescribedShareMember) -> Iterator[str]:
-    yield from member.profile.subscribed_topics
-    for one in member.assignment:
-        yield one.topic
+def _topics(group: ShareGroupDescribed) -> Iterator[str]:
+    for member in group.members:
+        yield from member.profile.subscribed_topics
+        for one in member.assignment:
+            yield one.topic
 
 
 def _member(member: DescribedShareMember) -> dict[str, Any]:

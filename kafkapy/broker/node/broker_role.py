@@ -18,6 +18,7 @@ from uuid import UUID
 from kafkapy.broker.config.topic_config import TopicConfigs
 from kafkapy.broker.controller.controller_link import ControllerLink
 from kafkapy.broker.fetch.sessions import FetchSessions
+from kafkapy.broker.groups.streams import StreamsWiring
 from kafkapy.broker.groups.wiring import GroupWiring
 from kafkapy.broker.hooks.wiring import HookWiring
 from kafkapy.broker.metadata.auto_topics import AutoTopics
@@ -161,6 +162,7 @@ class BrokerRole(Role):
         self._other_brokers = OtherBrokers(self._connections_for(base, "coordinator"), self.clock)
         self._groups = GroupWiring(config=self.config, clock=self.clock)
         self.groups = self._groups.shards
+        self.streams = StreamsWiring(self._groups, link, self.clock, self.journal)
         self._transactions = TransactionWiring(
             node_id=self.node_id,
             config=self.config,

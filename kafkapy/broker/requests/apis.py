@@ -263,6 +263,12 @@ APIS: tuple[Api, ...] = (
     _row(K.WRITE_SHARE_GROUP_STATE, (0, 1), _IN_SHARE_STATE, handler="share_group_state"),
     _row(K.DELETE_SHARE_GROUP_STATE, (0, 0), _IN_SHARE_STATE, handler="share_group_state"),
     _row(K.READ_SHARE_GROUP_STATE_SUMMARY, (0, 1), _IN_SHARE_STATE, handler="share_group_state"),
+    _row(
+        K.STREAMS_GROUP_HEARTBEAT,
+        (0, 0),
+        "READ on Group, DESCRIBE on Topic; CREATE on Cluster or Topic for internal topics",
+    ),
+    _row(K.STREAMS_GROUP_DESCRIBE, (0, 0), "DESCRIBE on Group and Topic"),
     _row(K.DESCRIBE_SHARE_GROUP_OFFSETS, (0, 1), "DESCRIBE on Group and Topic"),
     _row(K.ALTER_SHARE_GROUP_OFFSETS, (0, 0), "READ on Group and Topic"),
     _row(K.DELETE_SHARE_GROUP_OFFSETS, (0, 0), "DELETE on Group, READ on Topic"),

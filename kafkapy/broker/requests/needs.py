@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.broker.fetch.sessions import FetchSessions
+from kafkapy.broker.groups.streams import StreamsWiring
 from kafkapy.broker.hooks.wiring import HookWiring
 from kafkapy.broker.metadata.cluster_view import ClusterView
 from kafkapy.broker.partitions.partitions import Partitions
@@ -130,6 +131,13 @@ class HearsOfDisks(Protocol):
 class HasGroups(Protocol):
     @property
     def groups(self) -> Shards[Any, Any]: ...
+
+
+class ServesStreams(HasAuthorizer, HasGroups, Protocol):
+    """What members of streams groups ask for."""
+
+    @property
+    def streams(self) -> StreamsWiring: ...
 
 
 class HasTransactions(Protocol):

@@ -27,6 +27,13 @@ class Described(NamedTuple):
         return {where: member for member, owned in self.members for where in owned}
 
 
+def group_type(client: Client, group: str) -> str:
+    """As ListGroups says it; "" for one that is not there, or of a server that has no types."""
+    listed = client.ask(ApiKey.LIST_GROUPS, {"states_filter": [], "types_filter": []})
+    types = {one.group_id: getattr(one, "group_type", "") for one in listed.groups}
+    return str(types.get(group, ""))
+
+
 def described_group(client: Client, group: str) -> Described:
     answer = client.ask(
         ApiKey.CONSUMER_GROUP_DESCRIBE,

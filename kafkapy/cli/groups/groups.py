@@ -21,6 +21,7 @@ from kafkapy.cli.groups.share import (
     show_share,
     start_offsets,
 )
+from kafkapy.cli.groups.streams import described_streams
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 from kafkapy.protocol.api_keys import ApiKey
@@ -88,7 +89,8 @@ def _describe(options: argparse.Namespace) -> int:
         share = described_share(client, options.group)
         if share is not None:
             return show_share(client, options, share)
-        group = described_group(client, options.group)
+        streams = described_streams(client, options.group)
+        group = described_group(client, options.group) if streams is None else streams
         committed = committed_offsets(client, options.group)
         ends = offsets_at(client, {*committed, *group.owners}, _END, is_whole=False)
     if options.members:

@@ -8,6 +8,7 @@ import argparse
 from typing import Any
 
 from kafkapy.cli.client import Client, check, check_all
+from kafkapy.cli.groups.asking import group_type
 from kafkapy.cli.groups.reset_plan import Where
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
@@ -17,9 +18,7 @@ from kafkapy.protocol.api_keys import ApiKey
 
 def described_share(client: Client, group: str) -> Any | None:
     """None if it is no share group. (Who has no share groups is not asked for one.)"""
-    listed = client.ask(ApiKey.LIST_GROUPS, {"states_filter": [], "types_filter": []})
-    kinds = {one.group_id: getattr(one, "group_type", "") for one in listed.groups}
-    if kinds.get(group) != "share":
+    if group_type(client, group) != "share":
         return None
     body = {"group_ids": [group], "include_authorized_operations": False}
     (found,) = client.ask(ApiKey.SHARE_GROUP_DESCRIBE, body).groups

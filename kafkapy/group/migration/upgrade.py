@@ -34,10 +34,14 @@ LONG_AGO: Final = Instant(0)
 
 
 def replace_empty(group: ClassicGroup, plan: Plan) -> ConsumerDraft:
+    forget_empty(group, plan)
+    return ConsumerDraft(ConsumerGroup(group.group_id), plan, is_new=True)
+
+
+def forget_empty(group: ClassicGroup, plan: Plan) -> None:
     """Of an empty classic group only the offsets stay."""
     _forget_waiting(group, plan)
     plan.records.append(group_tombstone(group.group_id))
-    return ConsumerDraft(ConsumerGroup(group.group_id), plan, is_new=True)
 
 
 def upgrade(group: ClassicGroup, plan: Plan, ctx: Context) -> ConsumerDraft:

@@ -1,6 +1,6 @@
 """OffsetCommit and TxnOffsetCommit: a group's place in its partitions.
 
-The group vouches for the committer (classic/commits.py, consumer/commits.py); each
+The group vouches for the committer (commits.py in classic/, consumer/, streams/); each
 partition then stands for itself. Nobody's commit to a group that does not exist creates a
 simple group: consumers that assign themselves, and tools.
 """
@@ -23,7 +23,8 @@ from kafkapy.group.plan import Context, Plan
 from kafkapy.group.records import Pair
 from kafkapy.group.share.group import ShareGroup
 from kafkapy.group.state import GroupState
-from kafkapy.group.unserved import ForeignGroup
+from kafkapy.group.streams.commits import check_commit as check_streams_commit
+from kafkapy.group.streams.group import StreamsGroup
 
 
 def commit(event: CommitOffsets, state: GroupState, plan: Plan, ctx: Context) -> None:
@@ -42,7 +43,15 @@ def commit(event: CommitOffsets, state: GroupState, plan: Plan, ctx: Context) ->
                 is_transactional=False,
                 speaks_of_groups=event.speaks_of_groups,
             )
-        case ForeignGroup() | ShareGroup():
+        case StreamsGroup():
+            check_streams_commit(
+                group,
+                by,
+                event.offsets,
+                is_transactional=False,
+                speaks_of_groups=event.speaks_of_groups,
+            )
+        case ShareGroup():
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
         case None if by.generation_or_epoch >= 0:
             raise Refused(
@@ -67,7 +76,9 @@ def commit_in_transaction(
             check_committer(group, by, is_transactional=True)
         case ConsumerGroup():
             check_commit(group, by, event.offsets, ctx.topics, is_transactional=True)
-        case ForeignGroup() | ShareGroup():
+        case StreamsGroup():
+            check_streams_commit(group, by, event.offsets, is_transactional=True)
+        case ShareGroup():
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
         case None if by.generation_or_epoch >= 0:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)

@@ -12,7 +12,7 @@ from kafkapy.group.plan import Plan
 from kafkapy.group.records import Pair
 from kafkapy.group.share.group import ShareGroup
 from kafkapy.group.state import Group, GroupState
-from kafkapy.group.unserved import ForeignGroup
+from kafkapy.group.streams.group import StreamsGroup
 
 # Tombstones of one step: a batch stays far below max.message.bytes.
 TOMBSTONES_PER_STEP: Final = 2_000
@@ -20,7 +20,7 @@ TOMBSTONES_PER_STEP: Final = 2_000
 
 def delete(event: DeleteOffsets, state: GroupState, plan: Plan) -> None:
     group = state.groups.get(event.group_id)
-    if group is None or isinstance(group, ForeignGroup | ShareGroup):
+    if group is None or isinstance(group, ShareGroup):
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
     if isinstance(group, ClassicGroup):
         check_offset_deletion(group)
@@ -40,7 +40,7 @@ def is_subscribed(group: Group | None, topic: str) -> bool:
     match group:
         case ClassicGroup():
             return not group.is_empty and group.is_subscribed_to(topic)
-        case ConsumerGroup():
+        case ConsumerGroup() | StreamsGroup():
             return group.is_subscribed_to(topic)
         case _:
             return False

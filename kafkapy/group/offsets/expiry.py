@@ -6,6 +6,7 @@
                                     of them subscribes to
     consumer group, empty           a retention time after the commit
     consumer group with members     of unsubscribed topics, as above
+    streams group                   as a consumer group; of topics its topology does not read
     simple group (no protocol)      a retention time after the commit
     places of the node's own        with their topic: whoever begins anew would do all again
 
@@ -26,6 +27,7 @@ from kafkapy.group.offsets.delete import TOMBSTONES_PER_STEP, is_subscribed
 from kafkapy.group.offsets.store import NO_EXPIRY, Committed, offset_tombstone
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.state import Group, GroupState, GroupsToExpire
+from kafkapy.group.streams.group import StreamsGroup
 
 # One slice looks at this many groups or offsets, about 2 ms.
 LOOKED_AT_PER_SLICE: Final = 2_000
@@ -105,6 +107,6 @@ def _is_expired(group: Group, committed: Committed, ctx: Context) -> bool:
 
 
 def _is_empty(group: Group) -> bool:
-    return isinstance(group, ClassicGroup | ConsumerGroup) and (
+    return isinstance(group, ClassicGroup | ConsumerGroup | StreamsGroup) and (
         group.is_empty and not (isinstance(group, ClassicGroup) and group.pending_members)
     )

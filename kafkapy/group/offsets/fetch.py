@@ -11,12 +11,16 @@ from kafkapy.group.consumer.group import ConsumerGroup
 from kafkapy.group.offsets.events import FetchedOffset, FetchOffsets, OffsetsFetched
 from kafkapy.group.plan import Context
 from kafkapy.group.state import GroupState
+from kafkapy.group.streams.commits import check_fetch as check_streams_fetch
+from kafkapy.group.streams.group import StreamsGroup
 
 
 def fetch(event: FetchOffsets, state: GroupState, ctx: Context) -> OffsetsFetched:
     group = state.groups.get(event.group_id)
     if isinstance(group, ConsumerGroup):
         check_fetch(group, event.member_id, event.member_epoch)
+    elif isinstance(group, StreamsGroup):
+        check_streams_fetch(group, event.member_id, event.member_epoch)
     partitions = event.partitions
     if partitions is None:
         partitions = tuple(sorted(state.offsets.of_group(event.group_id)))

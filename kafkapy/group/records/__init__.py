@@ -4,8 +4,7 @@
     value  i16 version, then the value's fields; a null value is a tombstone
 
 In memory a record is a pair `(key, value)`; `None` is a tombstone's value. Types 9 and 18
-do not exist. Records of share and streams groups are here so that a partition written by
-Apache Kafka loads, and is compacted and expired without harm to them.
+do not exist.
 """
 
 from typing import Any, Final

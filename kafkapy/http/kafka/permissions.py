@@ -161,6 +161,7 @@ _NEEDS: Final[Mapping[ApiKey, Callable[[Body], Iterable[Needed]]]] = {
     K.DELETE_GROUPS: _each(_O.DELETE, _R.GROUP, "groups_names"),
     K.DESCRIBE_GROUPS: _each(_O.DESCRIBE, _R.GROUP, "groups"),
     K.CONSUMER_GROUP_DESCRIBE: _each(_O.DESCRIBE, _R.GROUP, "group_ids"),
+    K.STREAMS_GROUP_DESCRIBE: _each(_O.DESCRIBE, _R.GROUP, "group_ids"),
     K.SHARE_GROUP_DESCRIBE: _each(_O.DESCRIBE, _R.GROUP, "group_ids"),
     K.DESCRIBE_SHARE_GROUP_OFFSETS: _share_offsets,
     K.ALTER_SHARE_GROUP_OFFSETS: _of_group(_O.READ, _O.READ, "topic_name"),

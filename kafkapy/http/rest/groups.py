@@ -24,7 +24,7 @@ from kafkapy.http.api import shapes
 from kafkapy.http.api.declaring import Told, declared
 from kafkapy.http.api.parameters import IF_MATCH, Flag, bounded
 from kafkapy.http.etags import require_match, tag_of
-from kafkapy.http.kafka import groups, records
+from kafkapy.http.kafka import groups, records, streams_groups
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError, check
 from kafkapy.http.problems import Problem
@@ -63,7 +63,7 @@ _MEMBER: Final = shapes.fields(
 _GROUP: Final = shapes.fields(
     {
         "name": shapes.TEXT,
-        "type": shapes.word("classic", "consumer"),
+        "type": shapes.word("classic", "consumer", "streams"),
         "state": shapes.TEXT,
         "assignor": shapes.TEXT,
         "members": shapes.several(_MEMBER),
@@ -199,6 +199,10 @@ async def _classic(kafka: Kafka, group: str) -> dict[str, Any]:
         group, ApiKey.DESCRIBE_GROUPS, body, lambda one: int(one.groups[0].error_code)
     )
     row = answer.groups[0]
+    if row.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        streams = await streams_groups.describe(kafka, group)
+        if streams is not None:
+            return _told(group, "streams", streams.state, "", list(map(_reader, streams.members)))
     check(row.error_code, group, row.error_message)
     is_consumers = row.protocol_type == "consumer"
     members = [
@@ -218,6 +222,11 @@ def _member(member: Any, owned: Iterable[dict[str, Any]]) -> dict[str, Any]:
         "host": member.client_host,
         "partitions": list(owned),
     }
+
+
+def _reader(member: streams_groups.Reader) -> dict[str, Any]:
+    where = ({"topic": one.topic, "partition": one.partition} for one in member.partitions)
+    return _member(member, where)
 
 
 def _owned(assignment: bytes) -> list[dict[str, Any]]:

@@ -31,7 +31,6 @@ NO_LINGER: Final = "kafkapy writes together what comes together, without waiting
 NO_ASSERTIONS: Final = "kafkapy asks for tokens by client credentials, not by assertions."
 NO_PURGATORY: Final = "What waits in kafkapy is dropped as soon as it is answered."
 NO_RESERVING: Final = "kafkapy leaves reserving space to the file system."
-NO_STREAMS_GROUPS: Final = "kafkapy has no streams groups: members hear that the API is not there."
 NO_THREADS: Final = "kafkapy has no such thread pool."
 NO_TIERS: Final = "kafkapy has no tiered storage, and switching it on is refused."
 OPENSSLS_OWN: Final = "It is about Java's TLS; kafkapy uses OpenSSL's."

@@ -11,7 +11,7 @@ from kafkapy.http.console.asked import Asked, Pages
 from kafkapy.http.console.charts import Chart, chart, count
 from kafkapy.http.console.lag import Lag, ages_of, lag_of, total_lags
 from kafkapy.http.console.paging import part_of
-from kafkapy.http.kafka import groups, shares
+from kafkapy.http.kafka import groups, shares, streams_groups
 from kafkapy.http.kafka.errors import KafkaError, check
 from kafkapy.http.problems import Problem
 from kafkapy.kraft.acls import Operation, ResourceType
@@ -176,6 +176,12 @@ async def _classic(asked: Asked, name: str) -> Described:
         name, ApiKey.DESCRIBE_GROUPS, body, lambda one: int(one.groups[0].error_code)
     )
     row = answer.groups[0]
+    if row.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        streams = await streams_groups.describe(asked.kafka, name)
+        if streams is not None:
+            return Described(
+                "streams", streams.state, "", [Member(*one) for one in streams.members]
+            )
     check(row.error_code, name, row.error_message)
     members = [
         Member(one.member_id, one.client_id, one.client_host, _owned(one.member_assignment))

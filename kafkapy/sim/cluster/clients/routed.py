@@ -250,6 +250,7 @@ _ROUTES: Final[dict[ApiKey, Callable[[Any], Hashable]]] = {
     ApiKey.TXN_OFFSET_COMMIT: _by_group,
     ApiKey.CONSUMER_GROUP_HEARTBEAT: _by_group,
     ApiKey.SHARE_GROUP_HEARTBEAT: _by_group,
+    ApiKey.STREAMS_GROUP_HEARTBEAT: _by_group,
     ApiKey.JOIN_GROUP: _by_group,
     ApiKey.SYNC_GROUP: _by_group,
     ApiKey.HEARTBEAT: _by_group,

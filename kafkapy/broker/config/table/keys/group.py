@@ -2,7 +2,7 @@
 
 from kafkapy.broker.config.table.key import Section
 from kafkapy.broker.config.table.make import boolean, int32, string
-from kafkapy.broker.config.table.shared_values import NO_STREAMS_GROUPS, NO_THREADS
+from kafkapy.broker.config.table.shared_values import NO_THREADS
 from kafkapy.broker.config.table.validators import OffsetReset, OneOf, at_least
 
 
@@ -105,21 +105,18 @@ class GroupConfigKeys(Section):
         "How long a streams member may be silent before it is removed.",
         valid=at_least(1),
         broker=("group.streams.session.timeout.ms",),
-        ignored=NO_STREAMS_GROUPS,
     )
     streams_heartbeat_interval_ms = int32(
         5000,
         "How often a streams member sends a heartbeat.",
         valid=at_least(1),
         broker=("group.streams.heartbeat.interval.ms",),
-        ignored=NO_STREAMS_GROUPS,
     )
     streams_assignment_interval_ms = int32(
         1000,
         "Least time between two assignments.",
         valid=at_least(0),
         broker=("group.streams.assignment.interval.ms",),
-        ignored=NO_STREAMS_GROUPS,
     )
     streams_assignor_offload_enable = boolean(
         True,
@@ -133,12 +130,10 @@ class GroupConfigKeys(Section):
         "Standby replicas of each task.",
         valid=at_least(0),
         broker=("group.streams.num.standby.replicas",),
-        ignored=NO_STREAMS_GROUPS,
     )
     streams_initial_rebalance_delay_ms = int32(
         3000,
         "How long the first rebalance of an empty group waits for members.",
         valid=at_least(0),
         broker=("group.streams.initial.rebalance.delay.ms",),
-        ignored=NO_STREAMS_GROUPS,
     )

@@ -7,7 +7,6 @@ from kafkapy.broker.config.table.shared_values import (
     HIGH,
     MAX_INT,
     NO_LINGER,
-    NO_STREAMS_GROUPS,
     NO_THREADS,
     OWN_BUFFERS,
 )
@@ -141,7 +140,6 @@ class GroupKeys(Section):
         45000,
         "How long a streams member may be silent before it is removed.",
         valid=at_least(1),
-        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_min_session_timeout_ms = int32(
         45000,
@@ -157,7 +155,6 @@ class GroupKeys(Section):
         5000,
         "How often a streams member sends a heartbeat.",
         valid=at_least(1),
-        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_min_heartbeat_interval_ms = int32(
         5000,
@@ -174,7 +171,6 @@ class GroupKeys(Section):
         "Least time between two assignments of a streams group.",
         valid=at_least(0),
         dynamic=CLUSTER_WIDE,
-        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_min_assignment_interval_ms = int32(
         0,
@@ -196,13 +192,11 @@ class GroupKeys(Section):
         MAX_INT,
         "Members that a streams group may have.",
         valid=at_least(1),
-        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_num_standby_replicas = int32(
         0,
         "Standby replicas of each task of a streams group.",
         valid=at_least(0),
-        ignored=NO_STREAMS_GROUPS,
     )
     group_streams_max_standby_replicas = int32(
         2,
@@ -213,7 +207,6 @@ class GroupKeys(Section):
         3000,
         "How long the first rebalance of an empty streams group waits for members.",
         valid=at_least(0),
-        ignored=NO_STREAMS_GROUPS,
     )
     offset_metadata_max_bytes = int32(
         4096,
