@@ -174,5 +174,6 @@ ALL: Final[dict[str, Trouble]] = {
     "slow, a leader": Trouble(leader, slow, 5.0),
     "broken connections, a leader": Trouble(leader, broken_connections, 1.0),
     "full disk, a leader": Trouble(leader, full_disk, 5.0),
+    "full disk, the active controller": Trouble(active_controller, full_disk, 5.0),
     "empty disk, a leader": Trouble(leader, empty_disk, 3.0),
 }
