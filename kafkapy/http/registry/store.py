@@ -24,6 +24,7 @@ on all that was written when it was asked for: that is why a later request catch
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -51,7 +52,10 @@ _POLL_MS = 500
 _FETCH_BYTES = 4 << 20
 #: Records that are applied before others of this thread get their turn.
 _SLICE = 100
-_ATTEMPTS = 8
+#: Nodes that write at the same time fence one another. Each waits then, for how long by chance, so
+#: that one gets through: at most so long the first time, up to so long later, and so long in all.
+_PAUSES_SECONDS = (0.005, 0.2)
+_PATIENCE_SECONDS = 10.0
 _FENCED = frozenset(
     {
         ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -181,13 +185,17 @@ class Store:
     async def change(self, decide: Decide[Decision]) -> Decision:
         """Decide with nobody else writing, and make it so. `decide` may be called again."""
         kafka = self._connect()
+        pause, longest = _PAUSES_SECONDS
         async with self._writing:
-            for _ in range(_ATTEMPTS):
+            until = trio.current_time() + _PATIENCE_SECONDS
+            while trio.current_time() < until:
                 try:
                     return await self._decided(kafka, decide)
                 except KafkaError as failed:
                     if failed.code not in _FENCED:
                         raise
+                await trio.sleep(random.uniform(0, pause))  # nosec B311 - no secret
+                pause = min(2 * pause, longest)
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, self.topic, "others keep writing")
 
     async def _decided(self, kafka: Kafka, decide: Decide[Decision]) -> Decision:
