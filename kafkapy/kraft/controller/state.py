@@ -86,7 +86,7 @@ class Sweep:
     """Partitions that are changed a slice at a time (sweeps.py): of a broker that is `removed`,
     `added` or comes back `unclean`, or for an `election`. `about`: that broker, or a name.
     `event` is decided on at the end; `is_awaited`: its asker waits. `gives_up`: nobody has heard
-    of the broker, and it stays if somebody does."""
+    of the broker, and it stays if somebody does. `loses_some`: it is removed from these only."""
 
     about: Hashable
     places: tuple[Place, ...]
@@ -97,6 +97,7 @@ class Sweep:
     event: Any = None
     is_awaited: bool = False
     gives_up: bool = False
+    loses_some: bool = False
     since: Instant | None = None
     next: int = 0
 
@@ -137,8 +138,16 @@ class ControllerState:
         return broker
 
     def is_active(self, broker_id: int) -> bool:
+        """Nor on its way out, a slice at a time: of two that are, each would be given again what
+        the other is taken out of, for ever."""
         broker = self.image.brokers.get(broker_id)
-        return broker is not None and broker.is_active
+        return broker is not None and broker.is_active and not self._is_leaving(broker_id)
+
+    def _is_leaving(self, broker_id: int) -> bool:
+        return any(
+            broker_id in (one.removed, one.unclean) and not one.loses_some
+            for one in self.sweeps.values()
+        )
 
     def has_session(self, broker_id: int, now: Instant) -> bool:
         """Whether the registered incarnation of the broker was heard of lately."""

@@ -257,7 +257,7 @@ class BrokerMachine:
                 for at in leaving(self._state, broker.id)
                 if at.state.directory(broker.id) in lost
             ]
-            one_slice(broker.id, there, removed=broker.id)
+            one_slice(broker.id, there, removed=broker.id, loses_some=True)
             records += leadership.updates(self._state, there, removed=broker.id)
             records.append(
                 BrokerRegistrationChangeRecord(

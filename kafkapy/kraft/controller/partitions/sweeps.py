@@ -64,12 +64,19 @@ def one_slice(
     removed: int = NO_NODE,
     unclean: int = NO_NODE,
     gives_up: bool = False,
+    loses_some: bool = False,
 ) -> Sequence[Located]:
     """`found`, if they are few enough for one step; InSlices otherwise."""
     if len(found) > SLICE:
-        places = places_of(found)
         raise InSlices(
-            Sweep(broker_id, places, removed=removed, unclean=unclean, gives_up=gives_up)
+            Sweep(
+                broker_id,
+                places_of(found),
+                removed=removed,
+                unclean=unclean,
+                gives_up=gives_up,
+                loses_some=loses_some,
+            )
         )
     return found
 
@@ -191,14 +198,13 @@ class Sweeps:
     def _leads_again(self, sweep: Sweep, step: ControllerStep, now: Instant) -> ControllerStep:
         """It stays unfenced, so nothing else would make it lead what it alone can: that was
         taken from it in the slices before it was heard of."""
-        waiting = leadership.without_leader(self._state)
-        again = election_step(self._state, sweep.about, waiting, Election.ONLINE, now)
-        return replace(
-            step,
-            records=again.records,
-            notes=(*step.notes, *again.notes),
-            timers={**step.timers, **again.timers},
-        )
+        waiting, rest = first_slice(leadership.without_leader(self._state))
+        records = leadership.updates(self._state, waiting, added=sweep.removed)
+        step = replace(step, records=tuple(records))
+        if not rest:
+            return step
+        notes, timers = begun(Sweep(sweep.about, rest, added=sweep.removed), now)
+        return replace(step, notes=(*step.notes, *notes), timers={**step.timers, **timers})
 
     def _records(self, sweep: Sweep, chunk: Sequence[Place]) -> list[Fact]:
         found = [at for place in chunk if (at := located(self._state, place)) is not None]

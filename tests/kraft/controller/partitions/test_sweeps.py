@@ -1,5 +1,6 @@
 """What happens to many partitions happens a slice at a time, and ends as if it were at once."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -263,3 +264,38 @@ def test_one_that_is_heard_of_meanwhile_leads_again_what_was_taken_from_it() -> 
     assert len(outcomes) == 1
     assert not cluster.image.brokers[1].fenced
     assert {one.leader for one in states(cluster)} == {1}
+
+
+def dies(cluster: Cluster, broker: int) -> Any:
+    return BrokerDied(broker, cluster.image.brokers[broker].epoch, cluster.clock.now())
+
+
+def comes_back(cluster: Cluster, broker: int) -> Any:
+    """Having stopped cleanly, as far as can be told."""
+    return cluster.registration(broker)
+
+
+@pytest.mark.parametrize("event", [dies, comes_back])
+def test_two_that_go_at_once_are_not_given_what_the_other_leaves(
+    event: Callable[[Cluster, int], Any],
+) -> None:
+    """Each was alive for the sweep of the other, got back what it had just been taken out of, and
+    so was never out of everything: records without end, and nobody could register (seed 465)."""
+    cluster = Cluster(brokers=3, balances_leaders=False)
+    # Who leaves such an ISR stays eligible, and is elected when the other one leaves.
+    cluster.create("t", *[(1, 2)] * COUNT, **{"min.insync.replicas": "2"})
+    committed = cluster.log.image()
+    cluster.controller.resign()
+    cluster.controller.lead(committed, ())  # which has heard of nobody yet
+    outcomes: list[object] = []
+    cluster.controller.submit(event(cluster, 1), outcomes.append)
+    cluster.clock.next_timer()
+    cluster.clock.next_timer()
+    cluster.controller.submit(event(cluster, 2), outcomes.append)
+    for _ in range(10 * COUNT):
+        if len(outcomes) < 2:
+            cluster.clock.next_timer()
+    assert len(outcomes) == 2
+    assert not any(isinstance(one, Refused) for one in outcomes)
+    assert all(cluster.image.brokers[broker].fenced for broker in (1, 2))
+    assert {one.leader for one in states(cluster)} == {-1}
