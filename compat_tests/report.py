@@ -120,17 +120,35 @@ def with_section(page: str, title: str, table: str) -> str:
 
 
 def with_row(page: str, outcomes: Outcomes, behaviour: str) -> str:
-    """The page with these results in the row of this behaviour; what was not run now stays."""
+    """The page with these results in the row of this behaviour; what was not run now stays. One
+    that has no row yet gets it, in its place, and clients that its table does not have a column."""
     lines = page.splitlines()
-    title = f"| {BEHAVIOURS[behaviour].title} |"
-    at = next(number for number, line in enumerate(lines) if line.startswith(title))
-    head = next(line for line in reversed(lines[:at]) if line.startswith("| behaviour |"))
-    columns, cells = ([one.strip() for one in line.split("|")[2:-1]] for line in (head, lines[at]))
-    for client in CLIENTS:
-        if any(outcomes.get((client.folder, target), {}).get(behaviour) for target in TARGETS):
-            cells[columns.index(client.title)] = cell(outcomes, client, behaviour)
-    lines[at] = f"{title} {' | '.join(cells)} |"
+    titles = [one.title for one in BEHAVIOURS.values() if one.area == BEHAVIOURS[behaviour].area]
+    known = [at for at, line in enumerate(lines) if _title(line) in titles]
+    begin = max(at for at in range(known[0]) if lines[at].startswith("| behaviour |"))
+    columns = _cells(lines[begin])
+    rows = {_title(lines[at]): dict(zip(columns, _cells(lines[at]), strict=True)) for at in known}
+    told = {
+        client.title: cell(outcomes, client, behaviour)
+        for client in CLIENTS
+        if any(outcomes.get((client.folder, target), {}).get(behaviour) for target in TARGETS)
+    }
+    title = BEHAVIOURS[behaviour].title
+    rows[title] = rows.get(title, {}) | told
+    shown = [one.title for one in CLIENTS if one.title in (*columns, *told)]
+    table = [f"| behaviour | {' | '.join(shown)} |", "|---|" + "---|" * len(shown)]
+    for one in sorted(rows, key=titles.index):
+        table.append(f"| {one} | {' | '.join(rows[one].get(each, '') for each in shown)} |")
+    lines[begin : known[-1] + 1] = table
     return "\n".join(lines) + "\n"
+
+
+def _title(line: str) -> str:
+    return line[2:].partition(" |")[0] if line.startswith("| ") else ""
+
+
+def _cells(line: str) -> list[str]:
+    return [one.strip() for one in line.split("|")[2:-1]]
 
 
 def area_table(outcomes: Outcomes, area: str, title: str) -> Iterator[str]:

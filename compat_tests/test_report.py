@@ -9,7 +9,7 @@ PAGE = f"""# What works
 
 | behaviour | confluent-kafka (librdkafka) | franz-go | sarama |
 |---|---|---|---|
-| another | yes / yes | - / yes |  |
+| {BEHAVIOURS["group-scale"].title} | yes / yes | - / yes |  |
 | {TITLE} |  | - / not done | yes / yes |
 """
 
@@ -24,3 +24,16 @@ def test_a_behaviour_that_was_run_alone_has_its_cells_written_and_no_others() ->
     before, after = PAGE.splitlines(), with_row(PAGE, outcomes, "share-groups").splitlines()
     assert after[:-1] == before[:-1]
     assert after[-1] == f"| {TITLE} | - / **no** | yes / yes | yes / yes |"
+
+
+def test_a_new_behaviour_gets_a_row_in_its_place_and_its_clients_columns() -> None:
+    title = BEHAVIOURS["group-upgrade"].title
+    outcomes: Outcomes = {("aiokafka", KAFKAPY): {"group-upgrade": ["passed"]}}
+    after = with_row(PAGE, outcomes, "group-upgrade").splitlines()
+    head = "| behaviour | confluent-kafka (librdkafka) | aiokafka | franz-go | sarama |"
+    assert after[2] == head
+    assert after[4] == f"| {title} |  | - / yes |  |  |"
+    assert after[5:] == [
+        f"| {BEHAVIOURS['group-scale'].title} | yes / yes |  | - / yes |  |",
+        f"| {TITLE} |  |  | - / not done | yes / yes |",
+    ]
