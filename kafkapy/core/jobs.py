@@ -119,6 +119,7 @@ class Job:
                     left -= step
             self._clock.call_soon(self._run)
         except BaseException:
+            # Whatever ended it: who asks must not wait for its end.
             self.is_over = True
             raise
         finally:

@@ -4,7 +4,7 @@ What Apache Kafka 4.3 has no use for yet it refuses: static members, offsets of 
 topics by pattern. What only the request's own form shows is seen by the node's handler.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.plan import Context
@@ -124,9 +124,9 @@ def _is_within(owned: Target | None, holding: Holding) -> bool:
     return _all_in(owned.active, assigned.active) and _all_in(owned.standby, assigned.standby)
 
 
-def _all_in(tasks: Tasks, assigned: Mapping[str, object]) -> bool:
+def _all_in(tasks: Tasks, assigned: Mapping[str, Container[int]]) -> bool:
     return all(
-        partition in assigned.get(subtopology, ())  # type: ignore[operator]
+        partition in assigned.get(subtopology, ())
         for subtopology, partitions in tasks.items()
         for partition in partitions
     )
