@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from kafkapy.cli.arguments import Parser
+from kafkapy.cli.output import discard_output
 
 # name -> (module of this package, what it does)
 COMMANDS: Final = {
@@ -65,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 2
-    if sys.stdout is None:  # closed by who started us
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as we run
+    _open_what_is_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A record, a name or a path may have what the terminal's encoding does not.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -83,10 +83,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # Whoever read our output (head, less) has seen enough.
-        _discard_output()
+        discard_output()
         return 0
     except OSError as failed:
-        _discard_output()
+        discard_output()
         about = failed.filename or "cannot write the output"
         print(f"kafkapy: {about}: {failed.strerror or failed}", file=sys.stderr)
         return 1
@@ -108,11 +108,18 @@ def _be_first_process() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
-def _discard_output() -> None:
-    """What could not be written is not tried again when the interpreter ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def _open_what_is_closed() -> None:
+    """Who started us may have closed them. The next file would get their number, and whatever
+    is said would be written into it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as we run
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def command_parser(wanted: Collection[str]) -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """Tables for people, JSON for programs. Ids print in both as Kafka prints them."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -28,6 +29,21 @@ def show(rows: Sequence[dict[str, Any]], *, as_json: bool, empty: str = "nothing
 
 def print_line(columns: Iterable[tuple[str, int]]) -> None:
     print("  ".join(text.ljust(width) for text, width in columns).rstrip())
+
+
+def tell(line: str) -> None:
+    """To who still listens; whoever serves goes on all the same."""
+    try:
+        print(line, flush=True)
+    except OSError:
+        discard_output()
+
+
+def discard_output() -> None:
+    """What could not be written is not tried again when the interpreter ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _cell(value: Any) -> str:

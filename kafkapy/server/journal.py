@@ -25,7 +25,11 @@ _EVENT_COLUMNS: Final = 28
 
 
 class Lines:
-    """Writes events at or above `level` to `out`."""
+    """Writes events at or above `level` to `out`.
+
+    The disk that is full may be the one with this file, and whoever read the pipe may be gone:
+    that keeps nobody from what he was about to do. What could not be said then is counted, and
+    told once there is room."""
 
     def __init__(
         self, out: TextIO | None = None, *, as_json: bool = False, level: str = "info"
@@ -33,6 +37,7 @@ class Lines:
         self._out = sys.stderr if out is None else out
         self._write = self._write_json if as_json else self._write_text
         self._least = LEVELS[level]
+        self._unsaid = 0
 
     def info(self, event: str, **facts: object) -> None:
         self._say("info", event, facts)
@@ -44,9 +49,17 @@ class Lines:
         self._say("error", event, facts)
 
     def _say(self, level: str, event: str, facts: dict[str, object]) -> None:
-        if LEVELS[level] >= self._least:
+        if LEVELS[level] < self._least:
+            return
+        try:
+            if self._unsaid:
+                self._write("warning", "log could not be written", {"events": self._unsaid})
+                self._out.flush()
+                self._unsaid = 0
             self._write(level, event, {name: _cut(value) for name, value in facts.items()})
             self._out.flush()
+        except OSError:
+            self._unsaid += 1
 
     def _write_json(self, level: str, event: str, facts: dict[str, object]) -> None:
         moment = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")

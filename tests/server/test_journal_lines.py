@@ -1,6 +1,11 @@
 """A line of the journal is a line, whatever somebody calls itself."""
 
+import errno
 import io
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 from kafkapy.server.journal import MOST_KEPT, MOST_SAID, Lines, Remembering
 
@@ -44,3 +49,53 @@ def test_the_last_events_are_remembered_as_text_and_said_all_the_same() -> None:
     assert kept[1].facts["trace"].endswith("the end")
     assert "third" in out.getvalue()
     assert "second" not in out.getvalue(), "not at the level that is said"
+
+
+class FullDisk(io.StringIO):
+    is_full = False
+
+    def flush(self) -> None:
+        if self.is_full:
+            self.seek(0)
+            self.truncate()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_log_that_cannot_be_written_stops_nobody_and_is_told_later() -> None:
+    out = FullDisk()
+    journal = Lines(out)
+    out.is_full = True
+    journal.error("log directory offline")
+    journal.error("metadata log failed")
+    out.is_full = False
+    journal.info("stopped cleanly")
+    journal.info("and went on")
+    first, second, third = out.getvalue().splitlines()
+    assert "log could not be written" in first
+    assert first.endswith("events=2")
+    assert "stopped cleanly" in second
+    assert "and went on" in third
+
+
+_LOGGING = """
+import resource
+from kafkapy.server.journal import Lines
+journal = Lines()
+journal.info("there is room")
+resource.setrlimit(resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+for _ in range(10_000):
+    journal.info("there is none", why="x" * 1000)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+journal.info("there is again")
+"""
+
+
+def test_a_process_whose_log_is_on_a_full_disk_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    with path.open("wb") as log:
+        subprocess.run([sys.executable, "-c", _LOGGING], stderr=log, check=True)
+    told = path.read_text()
+    assert "there is room" in told
+    assert "events=10000" in told
+    assert "there is again" in told
+    assert len(told) < 100_000, "what could not be written was not kept for later"

@@ -20,6 +20,7 @@ from kafkapy.broker.config.table.values import ConfigError
 from kafkapy.cli.arguments import file_name
 from kafkapy.cli.main import Failed
 from kafkapy.cli.node.environment import LOG_FORMAT, MOUNTED_CONFIG, cluster_id_of, from_environment
+from kafkapy.cli.output import tell
 from kafkapy.core.errors import DiskFailed
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
 
     def told(serving: Serving) -> None:
         addresses = () if http is None else http.addresses
-        print(_line(serving, addresses, as_json=options.json), flush=True)
+        tell(_line(serving, addresses, as_json=options.json))
 
     why: BaseException | None = None
     http: Http | None = None

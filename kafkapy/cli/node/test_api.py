@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.cli.main import Failed
+from kafkapy.cli.output import tell
 
 # Elsewhere than on POSIX a wait without end keeps signals from being handled.
 _LOOK_SECONDS: Final = 1.0
@@ -52,7 +53,7 @@ def serve_for_tests(options: argparse.Namespace, config: BrokerConfig) -> int:
         except OSError as failed:
             kit.close()
             raise Failed(f"--test-api {options.test_api}: {failed.strerror}") from None
-        print(_line(kit.broker.bootstrap, api.url, directory, options.json), flush=True)
+        tell(_line(kit.broker.bootstrap, api.url, directory, options.json))
         while not stop.wait(_LOOK_SECONDS):
             pass
         api.close()

@@ -1,6 +1,14 @@
 """What `kafkapy serve` refuses before it opens anything, and how it says what ended it."""
 
 import gc
+import os
+import shlex
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,7 +16,12 @@ import trio
 
 from kafkapy.cli.main import main
 from kafkapy.core.errors import DiskFailed
+from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.server import run
+from kafkapy.server.sockets.free_ports import free_ports
+
+# Version 0, correlation id 1, no client id.
+API_VERSIONS = struct.pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, 1, -1)
 
 
 def test_a_configuration_that_is_no_text_is_one_line(
@@ -73,3 +86,35 @@ def test_a_listener_that_would_answer_in_plain_text_is_refused(
     assert "listener.name.ssl.ssl.keystore.location" in told
     assert "needs a certificate and its key" in told
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("numbers", [(1,), (2,), (1, 2)])
+@pytest.mark.parametrize("how", ["closed before", "nobody reads"])
+def test_who_does_not_listen_is_served_all_the_same(
+    tmp_path: Path, numbers: tuple[int, ...], how: str
+) -> None:
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "kafkapy", "serve", "--data", str(tmp_path / "data")]
+    command += ["--listen", f"127.0.0.1:{port}"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    outlets = dict.fromkeys(numbers, writing)
+    if how == "closed before":
+        closed = "".join(f" {number}>&-" for number in numbers)
+        command = ["/bin/sh", "-c", f"exec {shlex.join(command)}{closed}"]
+    with subprocess.Popen(command, stdout=outlets.get(1), stderr=outlets.get(2)) as node:
+        os.close(writing)
+        wait_until_it_answers(node, port)
+        node.terminate()
+        assert node.wait(30) == 0
+
+
+def wait_until_it_answers(node: "subprocess.Popen[bytes]", port: int) -> None:
+    pause = threading.Event()
+    while node.poll() is None:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(API_VERSIONS)
+            if connection.recv(4):
+                return
+        pause.wait(0.02)
+    raise AssertionError(f"it ended with {node.returncode}")
