@@ -121,19 +121,27 @@ class Connection:
                 self._receive_into_own_buffer(self._buffer)
             else:
                 self._receive_into_scratch()
-        except BlockingIOError:
-            pass
         except (Corrupt, Hangup) as bad:
             self.close(str(bad) or None)
-        except OSError:
-            self.close(None)
         self._turn.answer(self._flush)
+
+    def _receive(self, buffer: memoryview, most: int) -> int:
+        """0: nothing came, or nothing will. What goes wrong when a frame is served is not caught
+        here: that is no fault of the connection."""
+        try:
+            count = self._socket.recv_into(buffer, most)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            count = 0
+        if not count:
+            self.close(None)
+        return count
 
     def _receive_into_scratch(self) -> None:
         limit = PEEK_BYTES if self._frames_are_large else SCRATCH_BYTES
-        count = self._socket.recv_into(self._buffers.scratch, limit)
+        count = self._receive(self._buffers.scratch, limit)
         if count == 0:
-            self.close(None)
             return
         used = self._handle_frames(self._buffers.read_scratch, count)
         if used < count and self.is_open:
@@ -144,9 +152,8 @@ class Connection:
     def _receive_into_own_buffer(self, buffer: bytearray) -> None:
         """Read at most to the end of the frame, so that nothing has to be moved after it."""
         view = memoryview(buffer)
-        count = self._socket.recv_into(view[self._filled : self._wanted])
+        count = self._receive(view[self._filled : self._wanted], self._wanted - self._filled)
         if count == 0:
-            self.close(None)
             return
         self._filled += count
         if self._filled < self._wanted:

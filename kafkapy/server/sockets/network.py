@@ -26,6 +26,11 @@ _SIZE_BYTES: Final = 4
 # or of this node (no descriptors, no ports): that says nothing of who is asked.
 _REFUSED: Final = {errno.ECONNREFUSED, errno.ECONNRESET}
 
+
+class _BadFrame(Exception):
+    pass
+
+
 RunInThread = Callable[[Callback, Callback], None]
 # By the listener's name: how it is secured, or None for plain text.
 ClientTls = Callable[[str], "SSLContext | None"]
@@ -181,23 +186,30 @@ class SocketChannel:
         if self._is_connecting:
             self.on_writable()  # a refusal may come as an error alone
             return
+        assert self._socket is not None
+        begun = self._buffer
+        room = self._reactor.buffers.scratch if begun is None else memoryview(begun)[self._filled :]
         try:
-            if self._buffer is None:
-                self._receive()
-            else:
-                self._receive_rest(self._buffer)
+            count = self._socket.recv_into(room)
         except BlockingIOError:
             return
         except OSError as failed:
             self.end(Down.BROKEN, failed.strerror or str(failed))
-
-    def _receive(self) -> None:
-        assert self._socket is not None
-        buffers = self._reactor.buffers
-        count = self._socket.recv_into(buffers.scratch)
-        if count == 0:
-            self.end(Down.BROKEN, "closed by the peer")
             return
+        # From here on nothing but a bad frame is the connection's fault.
+        try:
+            if not count:
+                where = "" if begun is None else " in the middle of a frame"
+                self.end(Down.BROKEN, f"closed by the peer{where}")
+            elif begun is None:
+                self._received(count)
+            else:
+                self._received_more(begun, count)
+        except _BadFrame as bad:
+            self.end(Down.BROKEN, str(bad))
+
+    def _received(self, count: int) -> None:
+        buffers = self._reactor.buffers
         at = 0
         while self.is_open and count - at >= _SIZE_BYTES:
             end = at + self._frame_end(buffers.scratch[at:count])
@@ -215,12 +227,7 @@ class SocketChannel:
         self._buffer[: len(begun)] = begun
         self._filled = len(begun)
 
-    def _receive_rest(self, buffer: bytearray) -> None:
-        assert self._socket is not None
-        count = self._socket.recv_into(memoryview(buffer)[self._filled :])
-        if count == 0:
-            self.end(Down.BROKEN, "closed by the peer in the middle of a frame")
-            return
+    def _received_more(self, buffer: bytearray, count: int) -> None:
         self._filled += count
         if self._filled < len(buffer):
             return
@@ -234,7 +241,7 @@ class SocketChannel:
         """How long the frame is, its size included."""
         size = int.from_bytes(begun[:_SIZE_BYTES], "big", signed=True)
         if not 0 <= size <= self._max_frame_bytes:
-            raise OSError(errno.EPROTO, f"a frame of {size} bytes")
+            raise _BadFrame(f"a frame of {size} bytes")
         return size + _SIZE_BYTES
 
     # --- out ---

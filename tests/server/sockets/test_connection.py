@@ -1,5 +1,6 @@
 """A connection over a socketpair: frames in any cut, answers in order, nothing kept."""
 
+import errno
 import itertools
 import socket
 import struct
@@ -158,6 +159,21 @@ class Wire:
 def wire() -> Iterator[Wire]:
     wire = Wire()
     yield wire
+    wire.close()
+
+
+def test_what_fails_while_a_frame_is_served_is_no_fault_of_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cannot(*_: object) -> None:
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr(Echo, "dispatch", cannot)
+    wire = Wire()
+    wire.client.send(framed(b"x" * 16))
+    with pytest.raises(OSError, match="File too large"):
+        wire.round()
+    assert not wire.closed
     wire.close()
 
 

@@ -235,6 +235,24 @@ def test_a_frame_larger_than_allowed_breaks_the_channel(bench: SocketBench) -> N
     bench.run_until(lambda: client.down is Down.BROKEN)
 
 
+def test_what_fails_while_a_frame_is_heard_is_no_fault_of_the_connection(
+    bench: SocketBench,
+) -> None:
+    """Taken for one it would be forgotten, and what it kept from being done with it."""
+    echo, heard = Echo(), Heard()
+
+    def cannot(_: bytes) -> None:
+        raise OSError(errno.EFBIG, "File too large")
+
+    bench.connect(bench.listen(echo), heard)
+    bench.run_until(lambda: bool(echo.channels))
+    heard.on_each = cannot
+    echo.channels[0].send((framed(b"hello"),))
+    with pytest.raises(OSError, match="File too large"):
+        bench.run_until(lambda: heard.down is not None)
+    assert heard.down is None
+
+
 def test_what_is_sent_in_a_turn_leaves_at_its_end(bench: SocketBench) -> None:
     """Until then what the frame speaks of may not be written."""
     echo, client = Echo(), Heard()
