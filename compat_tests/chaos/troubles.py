@@ -39,6 +39,12 @@ def transaction_coordinator(cluster: Cluster) -> int:
 
 
 @contextmanager
+def nothing(cluster: Cluster, node: int) -> Iterator[None]:
+    """What the load makes of a cluster that is well: the others are read beside it."""
+    yield
+
+
+@contextmanager
 def killed(cluster: Cluster, node: int) -> Iterator[None]:
     cluster.kill(node)
     yield
@@ -156,6 +162,7 @@ class Trouble(NamedTuple):
 
 # Longer than a session of the defaults (9 s) where the node lives on.
 ALL: Final[dict[str, Trouble]] = {
+    "nothing": Trouble(leader, nothing, 4.0),
     "kill -9, a leader": Trouble(leader, killed, 4.0),
     "kill -9, the active controller": Trouble(active_controller, killed, 4.0),
     "kill -9, a group's coordinator": Trouble(group_coordinator, killed, 4.0),
