@@ -53,6 +53,18 @@ class BrokerFacts:
             and not known.log_dirs
         )
 
+    @property
+    def is_displaced(self) -> bool:
+        """Another incarnation has registered since: the request of a process of before came late,
+        or somebody has this broker's id. Who was unregistered is not displaced, but told to go."""
+        base = self._base
+        known = base.image.brokers.get(base.node_id)
+        return (
+            known is not None
+            and known.epoch > self.epoch
+            and known.incarnation_id != base.incarnation_id
+        )
+
     def registration(self) -> RegisterBroker:
         base = self._base
         return RegisterBroker(

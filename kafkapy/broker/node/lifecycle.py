@@ -3,6 +3,7 @@
     wait for a controller --> register --> follow the image --> heartbeat (ready)
       --> unfenced: RUNNING --> heartbeat every broker.heartbeat.interval.ms
       --> heartbeat (want shut down) --> leaderships handed over --> gone
+    displaced by another incarnation --> register anew, as long as it takes
 
 formats/controller 1. While no controller is active nobody is asked: the next one is, as soon
 as it is there. Who was the controller before does not matter.
@@ -67,6 +68,7 @@ class Lifecycle:
         self._timer: Timer | None = None
         self._is_ready = False
         self._is_amending = False
+        self._is_displaced = False
         self._is_waiting_for_controller = False
         self._leave_retry_ms = _FIRST_LEAVE_RETRY_MS
         self._told_last: ErrorCode | None = None
@@ -124,7 +126,7 @@ class Lifecycle:
             self._timer = None
         if self.state is BrokerState.SHUTTING_DOWN:
             return
-        if self._facts.is_registered:
+        if self._facts.is_registered and not self._is_displaced:
             self._beat()
         else:
             self._link.register(self._facts.registration(), self._registered)
@@ -150,10 +152,13 @@ class Lifecycle:
             self._again(_RETRY_MS)
             return
         self._told_last = None
+        self._is_displaced = False
         self._facts.epoch = answer.epoch
         if self._on_registered is not None:
             registered, self._on_registered = self._on_registered, None
             registered()
+        elif self._is_ready:
+            self._beat()
 
     def _beat(self) -> None:
         leaving = self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN
@@ -172,6 +177,10 @@ class Lifecycle:
             self._tell_refusal("heartbeat refused", answer)
             if answer.code is ErrorCode.STALE_BROKER_EPOCH and self._on_gone is not None:
                 self._gone()
+                return
+            if answer.code is ErrorCode.STALE_BROKER_EPOCH and self._facts.is_displaced:
+                self._is_displaced = True
+                self._speak()
                 return
             if answer.code is ErrorCode.NOT_CONTROLLER:
                 wait_ms = min(self._interval_ms, _RETRY_MS)

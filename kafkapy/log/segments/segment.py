@@ -244,7 +244,9 @@ class Segment:
         try:
             if file.size > saved_bytes:
                 file.truncate(saved_bytes)
-            assert file.size == saved_bytes, (file.path, file.size, saved_bytes)
+            if file.size < saved_bytes:
+                # What a turn kept for it was lost, and will be told at the end of the turn.
+                raise DiskFailed(file.path, f"{file.size} of {saved_bytes} bytes are there")
             if data:
                 file.append([data])
         finally:

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from kafkapy.broker.node.broker_facts import BrokerFacts
 from kafkapy.broker.node.lifecycle import BrokerState, Lifecycle
 from kafkapy.core.errors import ErrorCode, Refused
@@ -19,6 +21,7 @@ SERVES = HeartbeatReply(is_caught_up=True, is_fenced=False, should_shut_down=Fal
 FENCED = HeartbeatReply(is_caught_up=True, is_fenced=True, should_shut_down=False)
 GOES = HeartbeatReply(is_caught_up=True, is_fenced=True, should_shut_down=True)
 NOT_CONTROLLER = Refused(ErrorCode.NOT_CONTROLLER)
+STALE = Refused(ErrorCode.STALE_BROKER_EPOCH)
 
 
 class FakeLink:
@@ -57,6 +60,7 @@ class FakeLink:
 
 class Broker:
     def __init__(self) -> None:
+        self.registered: dict[int, Any] = {}
         self.link = FakeLink()
         self.clock = FakeClock()
         base: Any = SimpleNamespace(
@@ -65,7 +69,7 @@ class Broker:
             incarnation_id=UUID(int=7),
             endpoints=SimpleNamespace(broker=()),
             config=SimpleNamespace(broker_rack=None),
-            image=SimpleNamespace(offset=5),
+            image=SimpleNamespace(offset=5, brokers=self.registered),
         )
         self.facts = BrokerFacts(base, {"/data": UUID(int=9)}, -1, lambda: ())
         link: Any = self.link
@@ -256,3 +260,50 @@ def test_who_is_gone_tells_of_no_directories() -> None:
     broker.lifecycle.tell_directories()
     broker.clock.advance(60_000)
     assert not broker.link.asked
+
+
+def displaced(broker: Broker) -> None:
+    broker.registered[1] = SimpleNamespace(epoch=50, incarnation_id=UUID(int=8))
+
+
+@pytest.mark.parametrize("was_running", [False, True])
+def test_who_was_displaced_registers_anew_as_long_as_it_takes(was_running: bool) -> None:
+    """A registration of the process before came late, or somebody has its id."""
+    broker = Broker()
+    if was_running:
+        broker.run()
+        broker.clock.advance(INTERVAL_MS)
+    else:
+        broker.start()
+        broker.link.answer(BrokerRegistered(42))
+        broker.lifecycle.ready(lambda: broker.told.append("running"))
+    displaced(broker)
+    assert isinstance(broker.link.answer(STALE), BrokerHeartbeat)
+    told = len(broker.heard.events)
+    for _ in range(20):
+        refused = Refused(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+        assert isinstance(broker.link.answer(refused), RegisterBroker)
+        broker.clock.advance(50)
+    assert len(broker.heard.events) == told + 1, "the reason is told once"
+    broker.link.answer(BrokerRegistered(60))
+    broker.registered[1] = SimpleNamespace(epoch=60, incarnation_id=UUID(int=7))
+    assert broker.link.answer(SERVES).epoch == 60
+    assert broker.told == ["registered", "running"]
+
+
+def test_who_was_unregistered_does_not_come_back_by_itself() -> None:
+    broker = Broker()
+    broker.run()
+    for _ in range(3):
+        broker.clock.advance(INTERVAL_MS)
+        assert isinstance(broker.link.answer(STALE), BrokerHeartbeat)
+    assert not broker.link.asked
+
+
+def test_who_is_displaced_while_it_leaves_is_gone() -> None:
+    broker = Broker()
+    broker.run()
+    broker.leave()
+    displaced(broker)
+    broker.link.answer(STALE)
+    assert broker.told[-1] == "gone"

@@ -281,3 +281,18 @@ def test_flushed_when_sealed_all_its_files_survive(disk: SimDisk) -> None:
     segment.flush_sealed(answers)
     assert answers.errors == [None]
     assert disk.flushes == 4
+
+
+def test_an_index_that_is_not_what_was_written_is_a_failed_disk(disk: SimDisk) -> None:
+    """In a turn an append may be lost without a word until its end; what is done with the segment
+    in the rest of it is no bug."""
+    segment = _create(disk)
+    _fill(segment)
+    disk.turn.failed = lambda failure: None
+    disk.turn.begin()
+    disk.fail("append", in_path=TIME_INDEX)
+    segment.save_indexes()
+    _append(segment, BASE + 40, timestamp=5000)
+    with pytest.raises(DiskFailed, match=TIME_INDEX):
+        segment.seal()
+    disk.turn.end()

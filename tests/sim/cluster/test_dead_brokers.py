@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from kafkapy.broker.node.broker_facts import FEATURE_RANGES
+from kafkapy.kraft.controller.brokers.registration import RegisterBroker
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.world import COMBINED, ClusterWorld
 
@@ -62,6 +64,41 @@ def test_a_broker_that_starts_again_before_anybody_looked_is_not_refused_for_lon
     victim.start()
     world.run(10)
     assert time_until(world, lambda: victim.is_serving) < 5000
+
+
+def test_a_registration_of_a_process_that_is_no_more_may_come_late() -> None:
+    """Seed 629 of many: the broker that runs now was displaced, and refused for ever."""
+    world = serving(12)
+    controller = world.wait_for_controller()
+    victim = another_than(world, controller)
+    node = victim.node
+    assert node is not None
+    late = RegisterBroker(
+        victim.node_id,
+        node.cluster_id,
+        node.incarnation_id,
+        node.endpoints.broker,
+        FEATURE_RANGES,
+        log_dirs=node.image.brokers[victim.node_id].log_dirs,
+    )
+    before = registered_at(controller, victim)
+    victim.kill()
+    victim.start()
+    world.run_until(lambda: registered_at(controller, victim) > before, 30_000)
+    now = registered_at(controller, victim)
+    assert controller.node is not None
+    assert controller.node.broker is not None
+    controller.node.broker.link.register(late, lambda answer: None)
+    world.run_until(lambda: registered_at(controller, victim) > now, 1000)
+    assert time_until(world, lambda: unfenced(world) == {1, 2, 3}) < 5000
+    world.run_until(lambda: victim.is_serving, 5000)
+    world.run(10_000)
+    assert unfenced(world) == {1, 2, 3}
+
+
+def registered_at(controller: Host, broker: Host) -> int:
+    assert controller.node is not None
+    return controller.node.image.brokers[broker.node_id].epoch
 
 
 @pytest.mark.parametrize("seed", range(4))
