@@ -101,6 +101,7 @@ class ReplicaFetcher:
         self._changed: dict[Key, None] = {}  # the longest changed first
         self._gone: set[Key] = set()
         self._session = (0, 0)
+        self._life = node.broker_epoch
         self._told: dict[Key, ReplicaRow] = {}  # what the leader's session knows
         self._has_no_session = False  # the leader had no room for one
         self._is_asking = False
@@ -160,6 +161,10 @@ class ReplicaFetcher:
             self._fetch_soon(self._node.fetch_backoff_ms)
             return
         self._is_asking = True
+        if self._life != self._node.broker_epoch:
+            # Registered anew. What the leader heard before is of another life, and does not count.
+            self._life = self._node.broker_epoch
+            self._session = (self._session[0], 0)
         if self._session[1] == 0:
             self._told.clear()
             self._gone.clear()

@@ -30,3 +30,16 @@ def test_without_a_session_each_request_says_it_all() -> None:
     assert kit.named() == list(range(7))
     kit.answer(session_id=0)
     assert kit.named() == list(range(7))
+
+
+def test_who_registered_anew_tells_its_leaders_anew() -> None:
+    """They know it by its epoch, and what they heard of another life does not count."""
+    kit = Kit(count=3)
+    kit.answer()
+    assert kit.named() == []
+    kit.node.broker_epoch = 6
+    kit.answer()
+    assert kit.named() == [0, 1, 2]
+    assert kit.asked[-1][0].session_epoch == 0
+    kit.answer()
+    assert kit.named() == []
