@@ -18,6 +18,7 @@ from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, bits, sensi
 from kafkapy.broker.requests.request import Hangup
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.group import ClassicGroupStands, empty_group
+from kafkapy.group.machine import GroupMachine
 from kafkapy.kraft.acls import ResourceType
 from tests.broker.handlers.group_node import GroupNode
 from tests.broker.handlers.test_group_membership import consumer, member
@@ -190,9 +191,10 @@ def test_many_groups_are_listed_in_slices_between_which_others_are_served(node: 
 
 
 def test_a_name_that_no_answer_can_hold_stops_nobody_else(node: GroupNode) -> None:
-    state = node.groups.shards[0].machine.state
+    machine = node.groups.shards[0].machine
+    assert isinstance(machine, GroupMachine)
     for name in ("a", "b" * 40_000):
-        state.apply(ClassicGroupStands(empty_group(name, node.clock.now())))
+        machine.apply(ClassicGroupStands(empty_group(name, node.clock.now())))
     with pytest.raises(Hangup):
         node.request(list_groups, LIST, 2)
     assert len(node.request(list_groups, LIST, 5).groups) == 4
