@@ -7,7 +7,7 @@ from kafkapy.group.classic.group import ClassicGroup, ClassicMember, ClassicStat
 from kafkapy.group.consumer.group import ConsumerGroup
 from kafkapy.group.consumer.member import Holding, Profile, partitions_of
 from kafkapy.group.deletion import group_tombstones_of
-from kafkapy.group.offsets.delete import TOMBSTONES_PER_STEP, all_tombstones
+from kafkapy.group.offsets.delete import all_tombstones, that_fit
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.share import admin as share_admin
 from kafkapy.group.share.group import ShareDraft, ShareGroup
@@ -92,7 +92,8 @@ class GroupDeleted(NamedTuple):
 
 
 class GroupHasMore(NamedTuple):
-    """Some of the group's offsets are deleted; whoever wants it gone has to ask again."""
+    """Some of the group's offsets are deleted, more than one batch holds; whoever wants it gone
+    has to ask again."""
 
 
 def list_groups(event: ListGroups, state: GroupState) -> GroupsListed:
@@ -161,8 +162,11 @@ def delete_group(event: DeleteGroup, state: GroupState, plan: Plan, ctx: Context
     if not group.is_empty:
         raise Refused(ErrorCode.NON_EMPTY_GROUP)
     offsets = all_tombstones(event.group_id, state)
-    plan.records += offsets[:TOMBSTONES_PER_STEP]
-    if len(offsets) > TOMBSTONES_PER_STEP:
+    # In one batch, if one holds them: who deletes a group finds all of it or nothing, whenever
+    # the coordinator dies. Apache Kafka cannot delete a larger one (README.md).
+    count = that_fit(event.group_id, offsets)
+    plan.records += offsets[:count]
+    if len(offsets) > count:
         plan.reply = GroupHasMore()
     else:
         plan.records += group_tombstones_of(group)

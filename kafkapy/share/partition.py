@@ -18,7 +18,8 @@
 Nothing here knows of the log, of sockets or of time but what it is told.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from kafkapy.core.data import dataclass
@@ -70,17 +71,21 @@ class Acknowledgement(NamedTuple):
     last_offset: int
     types: tuple[int, ...]
 
-    def parts(self) -> "Iterable[tuple[int, int, AcknowledgeType]]":
+    def parts(self) -> "Iterable[Part]":
         """Neighbours of one type together."""
         if len(self.types) == 1:
-            yield self.first_offset, self.last_offset, AcknowledgeType(self.types[0])
+            yield self.first_offset, self.last_offset, _KINDS[self.types[0]]
             return
         begun = self.first_offset
-        for at, kind in enumerate(self.types):
-            offset = self.first_offset + at
-            if offset == self.last_offset or self.types[at + 1] != kind:
-                yield begun, offset, AcknowledgeType(kind)
-                begun = offset + 1
+        for kind, alike in groupby(self.types):
+            until = begun + len(list(alike))
+            yield begun, until - 1, _KINDS[kind]
+            begun = until
+
+
+# The first and the last offset of records of which the same is said.
+Part = tuple[int, int, AcknowledgeType]
+_KINDS: Final = {int(kind): kind for kind in AcknowledgeType}
 
 
 class DeadLetter(NamedTuple):
@@ -209,26 +214,23 @@ class SharePartition:
         """`given` is in order. All of it or, Refused, nothing. What it changes is to be written,
         and then `changed` or `failed`; None if there is nothing to write."""
         parts = [part for one in given for part in self._relevant(one)]
-        for first, last, kind in parts:
-            self._check(member_id, first, last, kind)
+        if not parts:
+            return None
+        self._check(member_id, parts)
         self._window.cut_at([one for first, last, _ in parts for one in (first, last + 1)])
         changing: list[Run] = []
-        for first, last, kind in parts:
-            runs = self._window.between(first, last)
+        for run, kind in self._touched(parts):
             if kind is AcknowledgeType.RENEW:
-                for run in runs:
-                    run.locked_until = later(now, self.limits.record_lock_duration_ms)
+                run.locked_until = later(now, self.limits.record_lock_duration_ms)
                 continue
-            for run in runs:
-                run.next_state = self._next_state(run, kind)
-                run.is_rejected = (
-                    kind is AcknowledgeType.REJECT and run.next_state is RecordState.ARCHIVING
-                )
-            changing += runs
+            run.next_state = self._next_state(run, kind)
+            run.is_rejected = (
+                kind is AcknowledgeType.REJECT and run.next_state is RecordState.ARCHIVING
+            )
+            changing.append(run)
         change = self._change(changing)
         # Not before: what is renewed may look like what is released.
-        if parts:
-            self._window.join(parts[0][0], parts[-1][1])
+        self._window.join(parts[0][0], parts[-1][1])
         return change
 
     def release(self, member_id: str) -> Change | None:
@@ -238,7 +240,7 @@ class SharePartition:
             run.next_state = self._next_state(run, AcknowledgeType.RELEASE)
         return self._change(held)
 
-    def _relevant(self, given: Acknowledgement) -> "Iterable[tuple[int, int, AcknowledgeType]]":
+    def _relevant(self, given: Acknowledgement) -> "Iterable[Part]":
         """What is below the start is over whatever is said of it."""
         start, end = self._window.start, self._window.end
         if given.last_offset < start:
@@ -261,16 +263,30 @@ class SharePartition:
             if last >= start:
                 yield max(first, start), last, kind
 
-    def _check(self, member_id: str, first: int, last: int, kind: AcknowledgeType) -> None:
-        for run in self._window.between(first, last):
+    def _touched(self, parts: Sequence[Part]) -> Iterator[tuple[Run, AcknowledgeType]]:
+        """Runs with the parts that they are in or reach into; one may be of many parts. Both are in
+        order and gone through once: there may be a hundred thousand of each."""
+        runs = self._window.between(parts[0][0], parts[-1][1])
+        at = 0
+        for first, last, kind in parts:
+            while runs[at].last < first:
+                at += 1
+            yield runs[at], kind
+            while runs[at].last < last:
+                at += 1
+                yield runs[at], kind
+
+    def _check(self, member_id: str, parts: Sequence[Part]) -> None:
+        may_renew = self.limits.may_renew
+        for run, kind in self._touched(parts):
             if not _is_held(run):
                 raise _invalid(
                     "The batch cannot be acknowledged. The batch is not in the acquired state."
                 )
             if run.member_id != member_id:
                 raise _invalid("Member is not the owner of batch record")
-        if kind is AcknowledgeType.RENEW and not self.limits.may_renew:
-            raise _invalid("Renewing acquisition locks is not allowed for this group.")
+            if kind is AcknowledgeType.RENEW and not may_renew:
+                raise _invalid("Renewing acquisition locks is not allowed for this group.")
 
     def _next_state(self, run: Run, kind: AcknowledgeType) -> RecordState:
         if kind is AcknowledgeType.ACCEPT:
@@ -298,22 +314,22 @@ class SharePartition:
     # --- what became of a change ---
 
     def batches(self, change: Change) -> tuple[StateBatch, ...]:
-        """What is to be written of it."""
-        return tuple(
-            StateBatch(self._over_since(run), run.last, run.next_state, run.delivery_count)
-            for run in self._window.between(change.first, change.last)
-            if run.change is change
-        )
+        """What is to be written of it.
 
-    def _over_since(self, run: Run) -> int:
-        """Nobody wrote down what the log did not have, or not for this group. Far behind a record
+        Nobody wrote down what the log did not have, or not for this group. Far behind a record
         that takes long such gaps are told along: else no two batches would ever be one."""
         window = self._window
-        if window.end - window.start > FAR and run.next_state.is_terminal:
-            for before in window.between(run.first - 1, run.first - 1):
-                if before.is_over:
-                    return before.first
-        return run.first
+        is_far = window.end - window.start > FAR
+        found = []
+        before: Run | None = None
+        for run in window.between(max(change.first - 1, window.start), change.last):
+            if run.change is change:
+                first = run.first
+                if is_far and before is not None and before.is_over and run.next_state.is_terminal:
+                    first = before.first
+                found.append(StateBatch(first, run.last, run.next_state, run.delivery_count))
+            before = run
+        return tuple(found)
 
     def changed(self, change: Change) -> None:
         """It is written: the records are what they were to be."""

@@ -10,7 +10,6 @@ never many more runs than records under way, however long the first of them take
 """
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
@@ -58,15 +57,16 @@ class Run:
 
     def is_like(self, other: "Run") -> bool:
         """Over is over: how often it was delivered, and what was said of it, is written."""
-        if self.is_over and other.is_over:
+        if self.change is not other.change:
+            return False
+        if self.change is None and self.state.is_terminal and other.state.is_terminal:
             return True
         return (
-            self.state is other.state
+            self.next_state is other.next_state
+            and self.state is other.state
             and self.delivery_count == other.delivery_count
             and self.member_id == other.member_id
             and self.locked_until == other.locked_until
-            and self.change is other.change
-            and self.next_state is other.next_state
             and self.is_rejected == other.is_rejected
         )
 
@@ -130,16 +130,17 @@ class Window:
         at = bisect_right(self._runs, within[0], key=_first) - 1
         until = bisect_right(self._runs, within[-1], key=_first)
         found: list[Run] = []
-        borders = deque(within)
+        borders = iter(within)
+        border: int | None = next(borders)
         for run in self._runs[at:until]:
             rest = run
-            while borders and borders[0] <= rest.last:
-                border = borders.popleft()
+            while border is not None and border <= rest.last:
                 if border > rest.first:
                     found.append(rest)
                     behind = rest.part(border, rest.last)
                     rest.last = border - 1
                     rest = behind
+                border = next(borders, None)
             found.append(rest)
         self._runs[at:until] = found
 

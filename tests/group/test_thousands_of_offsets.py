@@ -96,15 +96,53 @@ def test_forgetting_a_topic_goes_on_when_the_log_takes_writes_again(world: World
     assert world.state.offsets.count() == 0
 
 
-def test_their_group_is_deleted_in_parts(world: World) -> None:
+def test_their_group_is_deleted_at_once(world: World) -> None:
+    """In one batch: a coordinator that dies meanwhile leaves all of it or nothing."""
     commit_all(world)
-    asked = [world.ask(DeleteGroup(GROUP)).reply]
+    world.log.max_bytes = 1_048_588
+    before = len(world.log.batches)
+    assert world.ask(DeleteGroup(GROUP)).reply == GroupDeleted()
+    assert len(world.log.batches) == before + 1
+    assert world.state.offsets.count() == 0
+    assert world.replayed().groups == {}
+
+
+def test_a_group_that_no_batch_holds_is_deleted_in_parts(world: World) -> None:
+    world.log.max_bytes = 1_048_588
+    group_id = "g" * 300
+    commit_all(world, group_id=group_id)
+    asked = [world.ask(DeleteGroup(group_id)).reply]
+    assert group_id in world.replayed().groups, "it is there until nothing of it is left"
     while isinstance(asked[-1], GroupHasMore):
-        asked.append(world.ask(DeleteGroup(GROUP)).reply)
+        asked.append(world.ask(DeleteGroup(group_id)).reply)
     assert asked[-1] == GroupDeleted()
     assert len(asked) == 4
     assert world.state.offsets.count() == 0
     assert world.replayed().groups == {}
+
+
+@pytest.mark.parametrize("name", ["g" * 600, "g" * 32_000])
+def test_names_of_groups_may_be_long(world: World, name: str) -> None:
+    """Two thousand tombstones with such a name would be more than a batch may have."""
+    world.log.max_bytes = 1_048_588
+    for part in list(parts(world, "orders"))[:5]:
+        for begin in range(0, 500, 25):
+            world.ask(CommitOffsets(name, NOBODY, part[begin : begin + 25]))
+    for number in range(40):
+        world.commit("returns", 0, 1, group=f"{name}{number}")
+    assert world.state.offsets.count() == 2_540
+    world.clock.advance(HOUR_MS + CHECK_MS)
+    assert world.state.offsets.count() == 0
+    assert world.state.groups == {}
+
+
+def test_names_of_groups_may_be_long_where_a_topic_goes(world: World) -> None:
+    world.log.max_bytes = 1_048_588
+    commit_all(world, group_id="g" * 600)
+    gone = world.topics.delete("orders")
+    world.shard.submit(TopicsDeleted((DeletedTopic("orders", gone.topic_id),)))
+    world.clock.advance(0)
+    assert world.state.offsets.count() == 0
 
 
 def test_those_that_do_not_expire_are_looked_at_in_slices_too(world: World) -> None:

@@ -19,7 +19,7 @@ from kafkapy.share.partition import (
     Span,
 )
 from kafkapy.share.states import RecordState, StateBatch
-from kafkapy.share.window import Window
+from kafkapy.share.window import Run, Window
 
 ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
 LIMITS = ShareLimits(delivery_count_limit=3, record_lock_duration_ms=1_000, max_record_locks=100)
@@ -351,6 +351,48 @@ def test_a_type_for_each_of_very_many_cuts_them_in_one_go(monkeypatch: pytest.Mo
     batches = acknowledge(share, 0, 999, *([1, 2] * 500))
     assert len(batches) == 1_000
     assert cuts == []
+
+
+def test_a_type_for_each_of_very_many_is_looked_up_in_one_walk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Behind a record that takes long as well, where the gaps before them are told along."""
+    share = SharePartition(0, limits=replace(LIMITS, max_record_locks=100_000))
+    acquire(share, "slow", spans=((0, 0),))
+    acquire(share, spans=((1, 20_000),), most=20_000)
+    looks: list[int] = []
+    between = Window.between
+
+    def counted(window: Window, first: int, last: int) -> list[Run]:
+        looks.append(first)
+        return between(window, first, last)
+
+    monkeypatch.setattr(Window, "between", counted)
+    batches = acknowledge(share, 1, 20_000, *([ACCEPT, RELEASE] * 10_000))
+    assert len(looks) < 10
+    assert [one.first_offset for one in batches] == list(range(1, 20_001))
+    assert {one.state for one in batches[::2]} == {S.ACKNOWLEDGED}
+    assert {one.state for one in batches[1::2]} == {S.AVAILABLE}
+
+
+def test_what_is_said_of_some_of_a_run_leaves_the_rest() -> None:
+    share = new()
+    acquire(share, spans=((0, 9), (10, 19)))
+    given = [
+        Acknowledgement(2, 4, (ACCEPT, RELEASE, RELEASE)),
+        Acknowledgement(8, 11, (REJECT,)),
+        Acknowledgement(15, 15, (RENEW,)),
+    ]
+    change = share.acknowledge("a", given, Instant(500))
+    assert change is not None
+    assert [(one.first_offset, one.last_offset, one.state) for one in share.batches(change)] == [
+        (2, 2, S.ACKNOWLEDGED),
+        (3, 4, S.AVAILABLE),
+        (8, 11, S.ARCHIVED),
+    ]
+    share.changed(change)
+    assert [one.locked_until for one in share.window if one.first == 15] == [1_500]
+    assert share.fetch_offset == 3
 
 
 def test_a_state_that_no_leader_writes_is_available() -> None:

@@ -17,7 +17,7 @@ from kafkapy.group.admin import GroupsListed, ListGroups
 # Asking a shard; a group that is looked at, and one that is listed: what is done with it, too.
 _SHARD_COST_US: Final = 10
 _LOOK_COST_US: Final = 1
-_LISTED_COST_US: Final = 2
+_LISTED_COST_US: Final = 4
 
 Page = Callable[["GroupsListed | Refused"], None]
 

@@ -1,5 +1,6 @@
 """Internal topics of Kafka Streams applications: made through the controller, with the settings
-that the topology asks for (KIP-1071).
+that the topology asks for (KIP-1071), in the name of the member whose heartbeat asks for them: they
+count against its quota of controller mutations.
 
 A member that hears that topics are missing beats on. Until a topic that could not be made is
 tried again, twice the group's heartbeat interval later, members are told why.
@@ -9,7 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from kafkapy.broker.controller.controller_link import ControllerLink
+from kafkapy.broker.controller.for_clients import create_topics
 from kafkapy.broker.groups.wiring import GroupWiring
+from kafkapy.broker.requests.request import Call
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Clock, Journal
 from kafkapy.core.time import Instant, later
@@ -41,7 +44,9 @@ class StreamsWiring:
     def is_enabled(self) -> bool:
         return self._groups.settings.is_streams_protocol_enabled
 
-    def create_topics(self, topics: Iterable[InternalTopic], group_id: str) -> None:
+    def create_topics(
+        self, topics: Iterable[InternalTopic], group_id: str, member: Call[Any]
+    ) -> None:
         now = self._clock.now()
         retry_after_ms = _INTERVALS * self._groups.settings.streams_heartbeat_ms(group_id)
         for name in [one for one, (_, until) in self._failures.items() if until <= now]:
@@ -58,8 +63,11 @@ class StreamsWiring:
         )
         if wanted:
             self._under_way.update(topic.name for topic in wanted)
-            self._link.create_topics(
-                CreateTopics(wanted), lambda answer: self._made(wanted, answer, retry_after_ms)
+            create_topics(
+                self._link,
+                CreateTopics(wanted),
+                member,
+                lambda answer: self._made(wanted, answer, retry_after_ms),
             )
 
     def failures(self, topics: Iterable[InternalTopic]) -> dict[str, str]:

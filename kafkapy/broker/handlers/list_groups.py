@@ -1,14 +1,18 @@
-"""ListGroups, v0-5. v4 filter by state (KIP-518), v5 type and filter by it (KIP-848)."""
+"""ListGroups, v0-5. v4 filter by state (KIP-518), v5 type and filter by it (KIP-848).
+
+There may be a hundred thousand: they are found and packed some hundreds at a time.
+"""
 
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.groups.listing import list_groups
-from kafkapy.broker.requests.request import Answer, Call, Fields, Later
+from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields, Hangup, Later
 from kafkapy.broker.requests.translations import optional
 from kafkapy.broker.security.authorizer.asking import would_allow
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.admin import GroupsListed, ListedGroup, ListGroups
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
+from kafkapy.protocol.pages import Pages
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -38,7 +42,8 @@ class _Listing:
         self._node = node
         self._call = call
         self._error = ErrorCode.NONE
-        self._rows: list[Fields] = []
+        self._hangup: Hangup | None = None
+        self._pages = Pages(call.api_key, call.version, "groups")
         self._sees_all = would_allow(
             node, call, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME
         )
@@ -46,9 +51,16 @@ class _Listing:
     def page(self, listed: GroupsListed | Refused) -> None:
         """A shard that was given up in the meantime is another node's to list."""
         if not isinstance(listed, Refused):
-            self._rows += [_row(one) for one in listed.groups if self._may_see(one)]
+            self._add([_row(one) for one in listed.groups if self._may_see(one)])
         elif listed.code is not ErrorCode.NOT_COORDINATOR:
             self._error = listed.code
+
+    def _add(self, rows: list[Fields]) -> None:
+        try:
+            self._pages.add(rows)
+        except AssertionError as unwritable:
+            # A name may be too long for this version, as in any answer (dispatch.encode).
+            self._hangup = Hangup(f"no answer can be written: {unwritable}")
 
     def _may_see(self, group: ListedGroup) -> bool:
         return self._sees_all or would_allow(
@@ -56,8 +68,13 @@ class _Listing:
         )
 
     def done(self) -> None:
-        rows = self._rows if self._error is ErrorCode.NONE else []
-        self.later.resolve({"throttle_time": 0, "error_code": self._error, "groups": rows})
+        fields = {"throttle_time": 0, "error_code": self._error}
+        if self._error is not ErrorCode.NONE:
+            self.later.resolve({**fields, "groups": ()})
+        elif self._hangup is not None:
+            self.later.resolve(self._hangup)
+        else:
+            self.later.resolve(Encoded((self._pages.frame(self._call.correlation_id, fields),)))
 
 
 def _row(group: ListedGroup) -> Fields:

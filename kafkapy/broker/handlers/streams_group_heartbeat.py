@@ -143,7 +143,7 @@ def _with_created(
         denied = [one.name for one in topics if not allows(node, call, *on_topic, one.name)]
     if denied:
         return _added(reply.statuses, f"Unauthorized to CREATE on topics {', '.join(denied)}.")
-    node.streams.create_topics(topics, group)
+    node.streams.create_topics(topics, group, call)
     failures = node.streams.failures(topics)
     if not failures:
         return reply.statuses

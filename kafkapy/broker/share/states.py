@@ -8,8 +8,14 @@
 
 An answer that says that it was the wrong one, or not now, is not the asker's: it is tried again,
 with more and more time between, until `PATIENCE_MS` is over.
+
+What begins a state and what ends it takes turns, and nobody goes on with an InitializeState for
+which something else waits: behind the DeleteState of its group it would leave a state, and an epoch
+that a later group of that name does not come up to (that group could not begin). That holds as long
+as one node coordinates the group; what another one asked before is its own.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
@@ -24,7 +30,13 @@ from kafkapy.core.ids import NO_NODE
 from kafkapy.core.seams import Clock, OtherNodes
 from kafkapy.core.time import Instant, later
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.share.coordinator.events import KeyedEvent, ShareReply
+from kafkapy.share.coordinator.events import (
+    DeleteState,
+    InitializeState,
+    KeyedEvent,
+    ShareReply,
+)
+from kafkapy.share.coordinator.state import ShareKey
 
 Then = Callable[[Any], None]
 
@@ -73,11 +85,21 @@ class ShareStates:
         self._create_topic = create_topic
         self._waiting: dict[_Lane, list[_Question]] = {}
         self._under_way: set[_Lane] = set()
+        # Of each share partition: who is being asked, and who waits for that.
+        self._turns: dict[ShareKey, deque[_Question]] = {}
         self._is_closed = False
 
     def ask(self, event: KeyedEvent, then: Then) -> None:
         """`then` gets what the share coordinator replied, or Refused."""
-        self._ask(_Question(event, then, later(self._clock.now(), PATIENCE_MS)))
+        until = later(self._clock.now(), PATIENCE_MS)
+        if not isinstance(event, InitializeState | DeleteState):
+            self._ask(_Question(event, then, until))
+            return
+        question = _Question(event, partial(self._turn_ended, event.key, then), until)
+        turns = self._turns.setdefault(event.key, deque())
+        turns.append(question)
+        if len(turns) == 1:
+            self._ask(question)
 
     def ask_all(self, events: Sequence[KeyedEvent], then: Callable[[list[Any]], None]) -> None:
         """`then` gets the replies in the order of the events."""
@@ -103,6 +125,16 @@ class ShareStates:
         for questions in waiting.values():
             for question in questions:
                 question.then(Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+    def _turn_ended(self, key: ShareKey, then: Then, reply: Any) -> None:
+        then(reply)
+        turns = self._turns[key]
+        turns.popleft()
+        if not turns:
+            del self._turns[key]
+            return
+        turns[0].until = later(self._clock.now(), PATIENCE_MS)
+        self._ask(turns[0])
 
     def _ask(self, question: _Question) -> None:
         if self._is_closed:
@@ -131,11 +163,24 @@ class ShareStates:
             question.then(reply)
             return
         again_at = later(self._clock.now(), question.backoff_ms)
-        if self._is_closed or again_at >= question.until:
+        if self._is_closed or again_at >= question.until or self._is_overtaken(question):
             question.then(reply)
             return
         question.backoff_ms = min(2 * question.backoff_ms, LONGEST_BACKOFF_MS)
-        self._clock.call_at(again_at, lambda: self._ask(question))
+        self._clock.call_at(again_at, lambda: self._again(question, reply))
+
+    def _again(self, question: _Question, reply: Refused) -> None:
+        if self._is_overtaken(question):
+            question.then(reply)
+        else:
+            self._ask(question)
+
+    def _is_overtaken(self, question: _Question) -> bool:
+        if not isinstance(question.event, InitializeState):
+            return False
+        turns = self._turns[question.event.key]
+        assert turns[0] is question, "asked out of turn"
+        return len(turns) > 1
 
     # Elsewhere
 

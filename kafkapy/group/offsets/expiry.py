@@ -23,7 +23,12 @@ from kafkapy.group import timers
 from kafkapy.group.classic.group import ClassicGroup, ClassicState
 from kafkapy.group.consumer.group import ConsumerGroup
 from kafkapy.group.deletion import group_tombstones_of
-from kafkapy.group.offsets.delete import TOMBSTONES_PER_STEP, is_subscribed
+from kafkapy.group.offsets.delete import (
+    BYTES_PER_STEP,
+    TOMBSTONES_PER_STEP,
+    is_subscribed,
+    most_bytes,
+)
 from kafkapy.group.offsets.store import NO_EXPIRY, Committed, offset_tombstone
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.state import Group, GroupState, GroupsToExpire
@@ -38,24 +43,27 @@ def expire(state: GroupState, plan: Plan, ctx: Context) -> None:
     todo = state.groups_to_expire
     waiting = list(todo.group_ids or state.groups)
     partitions, at = todo.partitions, todo.looked_at
-    left = LOOKED_AT_PER_SLICE
-    while waiting and left > 0 and len(plan.records) < TOMBSTONES_PER_STEP:
+    left, room = LOOKED_AT_PER_SLICE, BYTES_PER_STEP
+    while waiting and left > 0 and room > 0 and len(plan.records) < TOMBSTONES_PER_STEP:
         group_id = waiting[-1]
+        each = most_bytes(group_id)
         group = state.groups.get(group_id)
         if not partitions and group is not None:
             partitions = tuple(state.offsets.of_group(group_id))
-        # A batch that is too large would be refused, now and whenever it is tried again.
-        count = min(left, TOMBSTONES_PER_STEP - len(plan.records))
+        count = min(left, TOMBSTONES_PER_STEP - len(plan.records), max(room // each, 1))
         some = partitions[at : at + count]
         at += len(some)
         left -= 1 + len(some)
         if group is not None:
             gone = _expired(group_id, group, some, state, ctx)
             plan.records += [offset_tombstone(group_id, partition) for partition in gone]
+            room -= each * len(gone)
             if at < len(partitions):
                 break
             if _has_nothing_but(len(gone), group_id, group, state):
-                plan.records += group_tombstones_of(group)
+                its_own = group_tombstones_of(group)
+                plan.records += its_own
+                room -= each * len(its_own)
         waiting.pop()
         partitions, at = (), 0
     plan.notes.append(GroupsToExpire(tuple(waiting), partitions, at))

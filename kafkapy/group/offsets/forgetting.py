@@ -19,7 +19,7 @@ from uuid import UUID
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.time import later
 from kafkapy.group import timers
-from kafkapy.group.offsets.delete import TOMBSTONES_PER_STEP
+from kafkapy.group.offsets.delete import BYTES_PER_STEP, TOMBSTONES_PER_STEP, most_bytes
 from kafkapy.group.offsets.events import DeletedTopic, TopicsDeleted
 from kafkapy.group.offsets.store import offset_tombstone
 from kafkapy.group.plan import Context, Plan
@@ -52,15 +52,17 @@ def forget_deleted_topics(state: GroupState, plan: Plan, ctx: Context) -> None:
     left = list(todo.group_ids)
     held = set(todo.held)
     partitions, at = todo.partitions, todo.looked_at
-    looks = LOOKED_AT_PER_SLICE
-    while left and looks > 0 and len(plan.records) < TOMBSTONES_PER_STEP:
+    looks, room = LOOKED_AT_PER_SLICE, BYTES_PER_STEP
+    while left and looks > 0 and room > 0 and len(plan.records) < TOMBSTONES_PER_STEP:
         group_id = left[-1]
+        each, had = most_bytes(group_id), len(plan.records)
         if not partitions:
             group = state.groups.get(group_id)
             if isinstance(group, ShareGroup):
                 topics_deleted_in_share_group(ShareDraft(group, plan), topic_ids)
             partitions = tuple(state.offsets.known_partitions(group_id))
-        some = partitions[at : at + min(looks, TOMBSTONES_PER_STEP - len(plan.records))]
+        count = min(looks, TOMBSTONES_PER_STEP - len(plan.records), max(room // each, 1))
+        some = partitions[at : at + count]
         at += len(some)
         looks -= 1 + len(some)
         for partition in some:
@@ -71,6 +73,7 @@ def forget_deleted_topics(state: GroupState, plan: Plan, ctx: Context) -> None:
                     plan.records.append(offset_tombstone(group_id, partition))
                 case _Fate.GOES_LATER:
                     held.add(partition.topic)
+        room -= each * (len(plan.records) - had)
         if at < len(partitions):
             break
         left.pop()

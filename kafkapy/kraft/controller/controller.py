@@ -17,6 +17,7 @@ from kafkapy.core.seams import Clock, Rng
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact, KRaftVersionRaised
 from kafkapy.kraft.controller.machine import ControllerMachine, Event
+from kafkapy.kraft.controller.partitions.index import PartitionIndex
 from kafkapy.kraft.controller.partitions.parts import parts_of, submit_parts
 from kafkapy.kraft.controller.rules import ConfigRules
 from kafkapy.kraft.controller.state import ControllerSettings, ControllerState
@@ -87,8 +88,9 @@ class Controller:
         On an empty log the `bootstrap` records are written first.
         """
         assert self._runtime is None, "leads already"
+        image = committed.copy()
         state = ControllerState(
-            self.settings, self._rules, self._rng, kraft_version, committed.copy()
+            self.settings, self._rules, self._rng, image, PartitionIndex(image), kraft_version
         )
         state.cannot_raise_kraft_version = self._log.cannot_raise_kraft_version
         self._machine = ControllerMachine(state, bootstrap, lambda: self._log.next_offset)
@@ -105,7 +107,8 @@ class Controller:
 
     def submit(self, event: Event, then: Then) -> None:
         """`then` gets the machine's reply, or Refused, once it cannot be lost any more."""
-        parts = parts_of(event, self.image, self._rules)
+        machine = self._machine
+        parts = None if machine is None else parts_of(event, machine.state)
         if parts is None:
             self._submit(event, then)
         else:

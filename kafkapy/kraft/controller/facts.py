@@ -8,6 +8,7 @@ from typing import Any
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.step import Step
+from kafkapy.kraft.controller.partitions.places import Cursor
 from kafkapy.kraft.controller.state import Contact, Sweep
 from kafkapy.kraft.records.metadata import MetadataRecord
 
@@ -33,12 +34,19 @@ class SweepBegun:
 @dataclass(frozen=True, slots=True)
 class SweptOn:
     about: Hashable
-    count: int
+    next: Cursor
 
 
 @dataclass(frozen=True, slots=True)
 class SweepEnded:
     about: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRead:
+    """The index of partitions has come further by that many."""
+
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +57,5 @@ class KRaftVersionRaised:
 
 
 SweepFact = SweepBegun | SweptOn | SweepEnded
-Fact = MetadataRecord | BrokerHeard | BrokerSilent | SweepFact | KRaftVersionRaised
+Fact = MetadataRecord | BrokerHeard | BrokerSilent | SweepFact | IndexRead | KRaftVersionRaised
 ControllerStep = Step[Fact, Any]

@@ -29,6 +29,7 @@ from kafkapy.kraft.controller.facts import (
     BrokerSilent,
     ControllerStep,
     Fact,
+    IndexRead,
     KRaftVersionRaised,
     SweepBegun,
     SweepEnded,
@@ -43,14 +44,15 @@ from kafkapy.kraft.controller.partitions.elections import (
     ElectionMachine,
     ElectUncleanly,
 )
+from kafkapy.kraft.controller.partitions.index import BUILT_AT_ONCE, LEADERLESS
 from kafkapy.kraft.controller.partitions.isr import AlterPartition, IsrMachine
-from kafkapy.kraft.controller.partitions.leadership import without_leader
 from kafkapy.kraft.controller.partitions.partition_change import Election
 from kafkapy.kraft.controller.partitions.reassignments import ReassignmentEvent, ReassignmentMachine
 from kafkapy.kraft.controller.partitions.sweeps import InSlices, Sweeps, election_step, is_sweep_key
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdMachine
 from kafkapy.kraft.controller.state import ControllerState
 from kafkapy.kraft.controller.topics.changes import TopicEvent, TopicMachine
+from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.records.metadata import MetadataRecord, NoOpRecord, RegisterBrokerRecord
 from kafkapy.kraft.storage.bootstrap import activation_records
 
@@ -90,6 +92,7 @@ _BALANCE: Final = "balance leaders"
 _UNCLEAN: Final = "unclean elections"
 _TOKENS: Final = "expired tokens"
 _IDLE: Final = "idle"
+_INDEX: Final = "index of partitions"
 
 
 class ControllerMachine:
@@ -147,8 +150,12 @@ class ControllerMachine:
         elif isinstance(fact, KRaftVersionRaised):
             state.kraft_version = fact.level
             state.next_offset += KRAFT_VERSION_RECORDS
+        elif isinstance(fact, IndexRead):
+            state.index.build(fact.count)
         else:
-            state.image.apply(fact)
+            delta = Delta()
+            state.image.apply(fact, delta)
+            state.index.follow(delta)
             state.image.offset = state.next_offset
             if isinstance(fact, RegisterBrokerRecord):
                 state.registered_at[fact.broker_id] = state.next_offset
@@ -159,8 +166,8 @@ class ControllerMachine:
         match fact:
             case SweepBegun(sweep):
                 sweeps[sweep.about] = sweep
-            case SweptOn(about, count):
-                sweeps[about] = replace(sweeps[about], next=sweeps[about].next + count)
+            case SweptOn(about, cursor):
+                sweeps[about] = replace(sweeps[about], next=cursor)
             case SweepEnded(about):
                 sweeps.pop(about, None)
 
@@ -171,6 +178,8 @@ class ControllerMachine:
             if event.key == _IDLE:
                 # It moves the brokers' offsets on: that is how they know that we are there.
                 return Step(records=(NoOpRecord(),))
+            if event.key == _INDEX:
+                return self._index_further(now)
             if is_sweep_key(event.key):
                 return self._sweeps.go_on(event.key, now)
             job = self._jobs.get(event.key)
@@ -197,17 +206,24 @@ class ControllerMachine:
             if not broker.fenced
         }
         timers.update({key: later(now, job.interval_ms) for key, job in self._jobs.items()})
-        # The controller before may have fallen while it looked for leaders.
-        leaderless = election_step(state, "no leader", without_leader(state), Election.ONLINE, now)
-        timers.update(leaderless.timers)
+        indexed = self._index_further(now)
+        timers.update(indexed.timers)
         first = activation_records(
             state.image, self._bootstrap, state.rules.static_min_insync_replicas
         )
         return Step(
-            records=(*first, *leaderless.records),
-            notes=leaderless.notes,
+            records=(*first, *indexed.records),
+            notes=indexed.notes,
             timers={**timers, **self._idle_timer(now)},
         )
+
+    def _index_further(self, now: Instant) -> ControllerStep:
+        """In the end: the controller before may have fallen while it looked for leaders."""
+        state = self.state
+        if not state.index.is_complete:
+            return Step(notes=(IndexRead(BUILT_AT_ONCE),), timers={_INDEX: now})
+        leaderless = state.index.places(LEADERLESS)
+        return election_step(state, "no leader", leaderless, Election.ONLINE, now)
 
     def _do(self, key: Hashable, job: _Job, now: Instant) -> ControllerStep:
         step = self._parts[type(job.event)].decide(job.event, now)

@@ -5,7 +5,7 @@ appended, committed or not, so that each decision builds on the one before. If t
 stops being the leader the whole state is dropped.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
@@ -15,6 +15,8 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import NO_NODE
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import Instant
+from kafkapy.kraft.controller.partitions.index import PartitionIndex
+from kafkapy.kraft.controller.partitions.places import START, Cursor, Place, Places
 from kafkapy.kraft.controller.rules import ConfigRules, Values
 from kafkapy.kraft.features import ELR_FIELDS, ELR_VERSION
 from kafkapy.kraft.image.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
@@ -78,9 +80,6 @@ class Located:
     state: PartitionState
 
 
-Place = tuple[UUID, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """Partitions that are changed a slice at a time (sweeps.py): of a broker that is `removed`,
@@ -89,7 +88,7 @@ class Sweep:
     of the broker, and it stays if somebody does. `loses_some`: it is removed from these only."""
 
     about: Hashable
-    places: tuple[Place, ...]
+    places: Places
     removed: int = NO_NODE
     added: int = NO_NODE
     unclean: int = NO_NODE
@@ -99,7 +98,7 @@ class Sweep:
     gives_up: bool = False
     loses_some: bool = False
     since: Instant | None = None
-    next: int = 0
+    next: Cursor = START
 
 
 @dataclass(slots=True)
@@ -107,9 +106,11 @@ class ControllerState:
     settings: ControllerSettings
     rules: ConfigRules
     rng: Rng
+    image: MetadataImage
+    # Of that image's partitions.
+    index: PartitionIndex
     # The level that the quorum's control records say (1: voters can change, KIP-853).
     kraft_version: int = 1
-    image: MetadataImage = field(default_factory=MetadataImage)
     contacts: dict[int, Contact] = field(default_factory=dict)
     sweeps: dict[Hashable, Sweep] = field(default_factory=dict)
     # Offset of each broker's RegisterBrokerRecord: it serves once it has read that far.
@@ -215,10 +216,16 @@ class ControllerState:
 
     # -- partitions --------------------------------------------------------------------
 
-    def partitions(self) -> Iterator[Located]:
-        for topic in self.image.topics_by_id.values():
-            for index, state in topic.partitions.items():
-                yield Located(topic, index, state)
+    def located(self, places: Iterable[Place]) -> list[Located]:
+        """Those partitions as they are now, but for deleted ones."""
+        found = []
+        topics = self.image.topics_by_id
+        for topic_id, index in places:
+            topic = topics.get(topic_id)
+            state = None if topic is None else topic.partitions.get(index)
+            if topic is not None and state is not None:
+                found.append(Located(topic, index, state))
+        return found
 
     def topic(self, name: str) -> TopicState:
         topic = self.image.topics_by_name.get(name)

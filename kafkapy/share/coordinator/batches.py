@@ -47,11 +47,18 @@ def combined(
 
 
 def _swept(batches: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:
+    opening = sorted(batches, key=_first)
+    if all(one.last_offset < other.first_offset for one, other in pairwise(opening)):
+        # Nearly always: what is written speaks of records that nothing was written about.
+        side_by_side: list[StateBatch] = []
+        for one in opening:
+            first = max(one.first_offset, start_offset)
+            _add(side_by_side, one._replace(first_offset=first) if first > one[0] else one)
+        return side_by_side
     borders = sorted(
         {max(one.first_offset, start_offset) for one in batches}
         | {one.last_offset + 1 for one in batches}
     )
-    opening = sorted(batches, key=_first)
     # What is open, the one that counts first; some of it has ended already.
     open_now: list[tuple[int, int, int]] = []
     found: list[StateBatch] = []

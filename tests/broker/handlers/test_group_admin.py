@@ -15,7 +15,10 @@ from kafkapy.broker.handlers import (
     offset_delete,
 )
 from kafkapy.broker.metadata.authorized_operations import NOT_ASKED, bits, sensible_on
+from kafkapy.broker.requests.request import Hangup
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.group.classic.group import ClassicGroupStands, empty_group
+from kafkapy.group.machine import GroupMachine
 from kafkapy.kraft.acls import ResourceType
 from tests.broker.handlers.group_node import GroupNode
 from tests.broker.handlers.test_group_membership import consumer, member
@@ -185,6 +188,16 @@ def test_many_groups_are_listed_in_slices_between_which_others_are_served(node: 
     assert len(found) == len(set(found))
     assert set(found) - {"late"} == {*names, "g", "c"}
     assert names <= {one.group_id for one in simple.answer.groups} <= {*names, "late"}
+
+
+def test_a_name_that_no_answer_can_hold_stops_nobody_else(node: GroupNode) -> None:
+    machine = node.groups.shards[0].machine
+    assert isinstance(machine, GroupMachine)
+    for name in ("a", "b" * 40_000):
+        machine.apply(ClassicGroupStands(empty_group(name, node.clock.now())))
+    with pytest.raises(Hangup):
+        node.request(list_groups, LIST, 2)
+    assert len(node.request(list_groups, LIST, 5).groups) == 4
 
 
 def test_a_shard_lost_during_a_listing_is_another_nodes_to_list(node: GroupNode) -> None:

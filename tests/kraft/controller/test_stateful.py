@@ -34,6 +34,7 @@ from kafkapy.kraft.controller.topics.changes import (
 )
 from kafkapy.kraft.image.image import MetadataImage
 from tests.kraft.controller.fakes import Cluster
+from tests.kraft.controller.partitions.test_index import check
 
 BROKERS = st.integers(1, 4)
 NAMES = st.sampled_from(["a", "b", "c", "x.y", "x_y"])
@@ -198,6 +199,12 @@ class ControllerLife(RuleBasedStateMachine):
     @invariant()
     def replaying_gives_the_same(self) -> None:
         assert _same(self.cluster.log.image(), self.cluster.image)
+
+    @invariant()
+    def the_index_says_what_there_is(self) -> None:
+        machine = self.cluster.controller._machine
+        assert machine is not None, "leads"
+        check(machine.state.index, self.cluster.image)
 
     @invariant()
     def partitions_are_sound(self) -> None:

@@ -20,11 +20,12 @@ from kafkapy.core.step import Step, TimerFired
 from kafkapy.core.time import Instant, later
 from kafkapy.kraft.controller.facts import BrokerHeard, BrokerSilent, ControllerStep, Fact
 from kafkapy.kraft.controller.partitions import leadership
+from kafkapy.kraft.controller.partitions.index import ELIGIBLE, LAST, LEADERLESS, LEAVABLE
+from kafkapy.kraft.controller.partitions.places import Places
 from kafkapy.kraft.controller.partitions.sweeps import (
     begun,
     check_none_awaited,
     first_slice,
-    first_to_leave,
     leaving,
     one_slice,
 )
@@ -170,7 +171,7 @@ class BrokerMachine:
         if standing is Standing.SHUTTING_DOWN:
             assert contact is not None, beat
             assert contact.shutdown_offset is not None, contact
-            if leadership.leads_any(self._state, beat.broker_id):
+            if self._state.index.leads_any(beat.broker_id):
                 return Standing.SHUTTING_DOWN
             if contact.shutdown_offset <= self._lowest_active_offset(beat.broker_id):
                 return Standing.SHUT_DOWN_NOW
@@ -193,7 +194,7 @@ class BrokerMachine:
         if beat.wants_fence:
             return Standing.SHUT_DOWN_NOW if beat.wants_shutdown else Standing.FENCED
         if beat.wants_shutdown:
-            leads = leadership.leads_any(self._state, beat.broker_id)
+            leads = self._state.index.leads_any(beat.broker_id)
             return Standing.SHUTTING_DOWN if leads else Standing.SHUT_DOWN_NOW
         return Standing.UNFENCED
 
@@ -223,14 +224,17 @@ class BrokerMachine:
 
     def _serving(self, broker: BrokerRegistration) -> tuple[list[Fact], Sweep | None]:
         """It leads again what nobody leads."""
-        waiting, rest = first_slice(leadership.without_leader(self._state))
+        leaderless = self._state.index.places(LEADERLESS)
+        waiting, rest = first_slice(self._state, leaderless)
         records: list[Fact] = [
             BrokerRegistrationChangeRecord(
                 broker_id=broker.id, broker_epoch=broker.epoch, fenced=UNFENCE
             ),
             *leadership.updates(self._state, waiting, added=broker.id),
         ]
-        return records, Sweep(broker.id, rest, added=broker.id) if rest else None
+        if rest is None:
+            return records, None
+        return records, Sweep(broker.id, leaderless, added=broker.id, next=rest)
 
     def _leaving(self, broker: BrokerRegistration) -> tuple[list[Fact], Sweep | None]:
         """Marked first: nobody takes it into an ISR again."""
@@ -241,9 +245,12 @@ class BrokerMachine:
                     broker_id=broker.id, broker_epoch=broker.epoch, in_controlled_shutdown=1
                 )
             )
-        there, rest = first_to_leave(self._state, broker.id)
+        places = leaving(self._state, broker.id)
+        there, rest = first_slice(self._state, places)
         records += leadership.updates(self._state, there, removed=broker.id)
-        return records, Sweep(broker.id, rest, removed=broker.id) if rest else None
+        if rest is None:
+            return records, None
+        return records, Sweep(broker.id, places, removed=broker.id, next=rest)
 
     # -- directories -------------------------------------------------------------------
 
@@ -252,12 +259,8 @@ class BrokerMachine:
         records: list[Fact] = []
         lost = self._lost(broker, beat)
         if lost:
-            there = [
-                at
-                for at in leaving(self._state, broker.id)
-                if at.state.directory(broker.id) in lost
-            ]
-            one_slice(broker.id, there, removed=broker.id, loses_some=True)
+            places = self._places_in(broker.id, lost)
+            there = one_slice(self._state, broker.id, places, removed=broker.id, loses_some=True)
             records += leadership.updates(self._state, there, removed=broker.id)
             records.append(
                 BrokerRegistrationChangeRecord(
@@ -286,6 +289,14 @@ class BrokerMachine:
         if self._state.image.metadata_version < DIRECTORY_ASSIGNMENT:
             return set()
         return set(broker.log_dirs) & set(beat.offline_dirs)
+
+    def _places_in(self, broker_id: int, directories: set[UUID]) -> Places:
+        topics = self._state.image.topics_by_id
+        return Places.of(
+            (topic_id, index)
+            for topic_id, index in leaving(self._state, broker_id)
+            if topics[topic_id].partitions[index].directory(broker_id) in directories
+        )
 
     # -- silence, leaving --------------------------------------------------------------
 
@@ -334,8 +345,8 @@ def fenced(
     state: ControllerState, broker: BrokerRegistration, *, gives_up: bool = False
 ) -> list[Fact]:
     """It leaves every ISR, others lead what it led. InSlices if that is much."""
-    there = leaving(state, broker.id)
-    one_slice(broker.id, there, removed=broker.id, gives_up=gives_up)
+    places = leaving(state, broker.id)
+    there = one_slice(state, broker.id, places, removed=broker.id, gives_up=gives_up)
     return [
         *leadership.updates(state, there, removed=broker.id),
         BrokerRegistrationChangeRecord(
@@ -352,14 +363,13 @@ def cleaned_up(state: ControllerState, broker_id: int, previous_epoch: int | Non
     was_clean = previous_epoch is None or previous_epoch == stood_under
     if state.elr_enabled and not was_clean:
         return _out_of_everything(state, broker_id)
-    there = one_slice(broker_id, leaving(state, broker_id), removed=broker_id)
+    there = one_slice(state, broker_id, leaving(state, broker_id), removed=broker_id)
     return list(leadership.updates(state, there, removed=broker_id))
 
 
 def _out_of_everything(state: ControllerState, broker_id: int) -> list[Fact]:
-    places = leadership.in_isr(state, broker_id) + leadership.in_elr(state, broker_id)
-    if not state.elr_enabled:
-        # The last in sync stays it: there is nothing to change, however often it is looked at.
-        places = leadership.to_leave(places, broker_id)
-    places = list(one_slice(broker_id, places, unclean=broker_id))
-    return list(leadership.updates(state, places, unclean=broker_id))
+    # Without ELR the last in sync stays it: there is nothing to change, however often one looks.
+    last = (LAST,) if state.elr_enabled else ()
+    places = state.index.places(LEAVABLE, *last, ELIGIBLE, broker=broker_id)
+    there = one_slice(state, broker_id, places, unclean=broker_id)
+    return list(leadership.updates(state, there, unclean=broker_id))

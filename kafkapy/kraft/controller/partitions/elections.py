@@ -5,7 +5,6 @@ BalanceLeaders             periodic: hand leadership back to preferred replicas
 ElectUncleanly             periodic: leaders for topics that would rather lose records
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from kafkapy.core.data import dataclass
@@ -14,7 +13,8 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact
-from kafkapy.kraft.controller.partitions.leadership import change, without_leader
+from kafkapy.kraft.controller.partitions.index import LEADERLESS, UNPREFERRED
+from kafkapy.kraft.controller.partitions.leadership import change
 from kafkapy.kraft.controller.partitions.partition_change import Election
 from kafkapy.kraft.controller.partitions.sweeps import election_step
 from kafkapy.kraft.controller.state import ControllerState, Located
@@ -43,6 +43,12 @@ ElectionEvent = ElectLeaders | BalanceLeaders | ElectUncleanly
 ElectReply = dict[TopicPartition, Refused | None]
 
 
+def unpreferred(state: ControllerState) -> tuple[TopicPartition, ...]:
+    """Led by another replica than the first one, or by none."""
+    found = state.located(state.index.places(UNPREFERRED))
+    return tuple(TopicPartition(at.topic.name, at.index) for at in found)
+
+
 class ElectionMachine:
     def __init__(self, state: ControllerState) -> None:
         self._state = state
@@ -52,10 +58,10 @@ class ElectionMachine:
             case ElectLeaders():
                 return self._elect_all(event)
             case BalanceLeaders():
-                due, election = list(self._imbalanced()), Election.PREFERRED
+                due, election = self._state.index.places(UNPREFERRED), Election.PREFERRED
                 return election_step(self._state, "preferred leaders", due, election, now)
             case ElectUncleanly():
-                due, election = list(self._recoverable()), Election.UNCLEAN
+                due, election = self._state.index.places(LEADERLESS), Election.UNCLEAN
                 return election_step(self._state, "unclean leaders", due, election, now)
 
     def _elect_all(self, event: ElectLeaders) -> Step[Fact, ElectReply]:
@@ -63,11 +69,7 @@ class ElectionMachine:
         wanted = event.partitions
         if wanted is None:
             # The others have their leader, and would not be named.
-            wanted = tuple(
-                where
-                for where, state in self._state.image.partitions()
-                if state.leader != state.preferred_leader
-            )
+            wanted = unpreferred(self._state)
         records: list[Fact] = []
         reply: ElectReply = {}
         for where in wanted:
@@ -98,13 +100,3 @@ class ElectionMachine:
                 else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
             )
         return record
-
-    def _imbalanced(self) -> Iterator[Located]:
-        for at in self._state.partitions():
-            if at.state.leader != at.state.preferred_leader:
-                yield at
-
-    def _recoverable(self) -> Iterator[Located]:
-        for at in without_leader(self._state):
-            if self._state.allows_unclean_election(at.topic.name):
-                yield at

@@ -7,6 +7,7 @@ without it. KIP-966.
 from collections.abc import Iterator
 
 from kafkapy.kraft.controller.facts import Fact
+from kafkapy.kraft.controller.partitions.index import ELIGIBLE_BESIDE_ISR
 from kafkapy.kraft.controller.state import ControllerState
 from kafkapy.kraft.records.metadata import ClearElrRecord, PartitionChangeRecord
 
@@ -29,8 +30,4 @@ def emptied(state: ControllerState, topic: str) -> Iterator[Fact]:
 
 def are_left_over(state: ControllerState) -> bool:
     """Whether there are some beside an ISR, from when ELR was enabled before."""
-    return any(
-        partition.elr and partition.isr
-        for topic in state.image.topics_by_id.values()
-        for partition in topic.partitions.values()
-    )
+    return state.index.has_any(ELIGIBLE_BESIDE_ISR)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from kafkapy.core.ids import NO_NODE
 from kafkapy.kraft.controller.partitions.partition_change import Election, PartitionChange, without
-from kafkapy.kraft.controller.state import ControllerState, Located, Place
+from kafkapy.kraft.controller.state import ControllerState, Located
 from kafkapy.kraft.image.topics import TopicState
 from kafkapy.kraft.records.metadata import PartitionChangeRecord
 
@@ -107,54 +107,19 @@ def updates(
     return records
 
 
-def to_leave(found: Iterable[Located], broker: int) -> list[Located]:
-    """Where something changes when the broker goes: it leads, or others are in sync too."""
-    return [at for at in found if at.state.leader == broker or at.state.isr != (broker,)]
-
-
-# All partitions are looked at: a call for each would cost more than looking.
-
-
-def in_isr(state: ControllerState, broker: int) -> list[Located]:
-    return [
-        Located(topic, index, one)
-        for topic in state.image.topics_by_id.values()
-        for index, one in topic.partitions.items()
-        if broker in one.isr
-    ]
-
-
-def places_to_leave(state: ControllerState, broker: int) -> list[Place]:
-    """Of `to_leave`, without what only those of them need that are changed next."""
-    return [
-        (topic_id, index)
-        for topic_id, topic in state.image.topics_by_id.items()
-        for index, one in topic.partitions.items()
-        if broker in one.isr and (one.leader == broker or one.isr != (broker,))
-    ]
-
-
-def in_elr(state: ControllerState, broker: int) -> list[Located]:
-    return [
-        Located(topic, index, one)
-        for topic in state.image.topics_by_id.values()
-        for index, one in topic.partitions.items()
-        if broker in one.elr
-    ]
-
-
-def without_leader(state: ControllerState) -> list[Located]:
-    return [
-        Located(topic, index, one)
-        for topic in state.image.topics_by_id.values()
-        for index, one in topic.partitions.items()
-        if one.leader == NO_NODE
-    ]
-
-
-def leads_any(state: ControllerState, broker: int) -> bool:
-    return any(
-        one.leader == broker
-        for topic in state.image.topics_by_id.values()
-        for one in topic.partitions.values()
-    )
+def elections(
+    state: ControllerState, partitions: Iterable[Located], election: Election
+) -> list[PartitionChangeRecord]:
+    """What comes of elections that nobody asked for: unclean ones only where the topic allows."""
+    records = []
+    rules: dict[UUID, TopicRules] = {}
+    for at in partitions:
+        if at.topic.id not in rules:
+            rules[at.topic.id] = rules_of(state, at.topic)
+        theirs = rules[at.topic.id]
+        if election is Election.UNCLEAN and theirs.election is not Election.UNCLEAN:
+            continue
+        record = change(state, at, rules=theirs, election=election)
+        if record is not None:
+            records.append(record)
+    return records

@@ -18,11 +18,10 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Clock
 from kafkapy.kraft.controller.partitions import sweeps
 from kafkapy.kraft.controller.partitions.directories import AssignReplicas
-from kafkapy.kraft.controller.partitions.elections import ElectLeaders, ElectReply
+from kafkapy.kraft.controller.partitions.elections import ElectLeaders, ElectReply, unpreferred
 from kafkapy.kraft.controller.partitions.isr import AlterPartition
 from kafkapy.kraft.controller.partitions.reassignments import AlterReassignments
-from kafkapy.kraft.controller.rules import ConfigRules
-from kafkapy.kraft.controller.state import MAX_RECORDS_PER_OPERATION
+from kafkapy.kraft.controller.state import MAX_RECORDS_PER_OPERATION, ControllerState
 from kafkapy.kraft.controller.topics.changes import (
     CreatePartitions,
     CreateTopics,
@@ -39,11 +38,10 @@ Submit = Callable[[Any, Then], None]
 Join = Callable[[list[Any]], Any]
 
 
-def parts_of(
-    event: Any, image: MetadataImage, rules: ConfigRules
-) -> tuple[Sequence[Any], Join] | None:
+def parts_of(event: Any, state: ControllerState) -> tuple[Sequence[Any], Join] | None:
     """The parts of the event, and what makes one reply of theirs. None: it is small, or too
     large to be done at all."""
+    image, rules = state.image, state.rules
     match event:
         case CreateTopics():
             return _of_new_topics(event, image, rules.default_partitions)
@@ -59,12 +57,7 @@ def parts_of(
             return [replace(event, replicas=one) for one in _slices(event.replicas)], _in_order
         case ElectLeaders(None):
             # Those that have their leader need nothing, and would not be named.
-            wanted = tuple(
-                where
-                for where, state in image.partitions()
-                if state.leader != state.preferred_leader
-            )
-            parts = [replace(event, partitions=one) for one in _slices(wanted)]
+            parts = [replace(event, partitions=one) for one in _slices(unpreferred(state))]
             return (parts, _elected_where_needed) if len(parts) > 1 else None
         case ElectLeaders(tuple() as partitions) if len(partitions) > sweeps.SLICE:
             return [replace(event, partitions=one) for one in _slices(partitions)], _merged

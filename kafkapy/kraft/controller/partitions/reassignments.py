@@ -16,6 +16,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import Step
 from kafkapy.core.time import Instant
 from kafkapy.kraft.controller.facts import Fact
+from kafkapy.kraft.controller.partitions.index import REASSIGNING
 from kafkapy.kraft.controller.partitions.leadership import change
 from kafkapy.kraft.controller.partitions.partition_change import Election, without
 from kafkapy.kraft.controller.state import MAX_RECORDS_PER_OPERATION, ControllerState, Located
@@ -140,7 +141,8 @@ class ReassignmentMachine:
         image = self._state.image
         wanted = event.partitions
         if wanted is None:
-            return {where: state for where, state in image.partitions() if state.is_reassigning}
+            under_way = self._state.located(self._state.index.places(REASSIGNING))
+            return {TopicPartition(at.topic.name, at.index): at.state for at in under_way}
         found = {where: image.partition_by_name(*where) for where in wanted}
         return {
             where: state

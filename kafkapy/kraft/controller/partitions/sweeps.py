@@ -10,7 +10,7 @@ registered anew, only once it is out of every ISR, so the next controller begins
 stopped; and it looks for partitions without a leader when it begins. Who asked waits until the end.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -27,8 +27,10 @@ from kafkapy.kraft.controller.facts import (
     SweptOn,
 )
 from kafkapy.kraft.controller.partitions import leadership
+from kafkapy.kraft.controller.partitions.index import LAST, LEADERLESS, LEAVABLE
 from kafkapy.kraft.controller.partitions.partition_change import Election
-from kafkapy.kraft.controller.state import ControllerState, Located, Place, Sweep
+from kafkapy.kraft.controller.partitions.places import START, Cursor, Places
+from kafkapy.kraft.controller.state import ControllerState, Located, Sweep
 
 # Partitions in one step: some milliseconds.
 SLICE: Final = 100
@@ -53,62 +55,42 @@ def sweep_key(about: Hashable) -> Hashable:
     return (_SWEEP, about)
 
 
-def places_of(found: Iterable[Located]) -> tuple[Place, ...]:
-    return tuple((at.topic.id, at.index) for at in found)
-
-
 def one_slice(
+    state: ControllerState,
     broker_id: int,
-    found: Sequence[Located],
+    places: Places,
     *,
     removed: int = NO_NODE,
     unclean: int = NO_NODE,
     gives_up: bool = False,
     loses_some: bool = False,
-) -> Sequence[Located]:
-    """`found`, if they are few enough for one step; InSlices otherwise."""
-    if len(found) > SLICE:
+) -> list[Located]:
+    """`places`, if they are few enough for one step; InSlices otherwise."""
+    if places.is_more_than(SLICE):
         raise InSlices(
             Sweep(
                 broker_id,
-                places_of(found),
+                places,
                 removed=removed,
                 unclean=unclean,
                 gives_up=gives_up,
                 loses_some=loses_some,
             )
         )
-    return found
+    return state.located(places)
 
 
-def first_slice(found: list[Located]) -> tuple[list[Located], tuple[Place, ...]]:
-    """And the rest."""
-    return found[:SLICE], places_of(found[SLICE:])
+def first_slice(state: ControllerState, places: Places) -> tuple[list[Located], Cursor | None]:
+    """And where the rest begins, None if there is none."""
+    first, cursor = places.from_cursor(START, SLICE)
+    return state.located(first), None if places.is_end(cursor) else cursor
 
 
-def leaving(state: ControllerState, broker_id: int) -> list[Located]:
+def leaving(state: ControllerState, broker_id: int) -> Places:
     """Partitions whose ISR the broker is to leave. Where it is the last of many, and leads no
     more, there is nothing to change, and they are left out: else it would never be done."""
-    found = leadership.in_isr(state, broker_id)
-    return found if len(found) <= SLICE else leadership.to_leave(found, broker_id)
-
-
-def first_to_leave(
-    state: ControllerState, broker_id: int
-) -> tuple[list[Located], tuple[Place, ...]]:
-    """The first slice of `leaving`, and the rest."""
-    places = leadership.places_to_leave(state, broker_id)
-    if len(places) <= SLICE:
-        return first_slice(leaving(state, broker_id))
-    first = (located(state, place) for place in places[:SLICE])
-    return [at for at in first if at is not None], tuple(places[SLICE:])
-
-
-def located(state: ControllerState, place: Place) -> Located | None:
-    """The partition as it is now, unless it was deleted."""
-    topic = state.image.topics_by_id.get(place[0])
-    found = None if topic is None else topic.partitions.get(place[1])
-    return None if topic is None or found is None else Located(topic, place[1], found)
+    found = state.index.places(LEAVABLE, LAST, broker=broker_id)
+    return state.index.places(LEAVABLE, broker=broker_id) if found.is_more_than(SLICE) else found
 
 
 def check_none_awaited(state: ControllerState, about: Hashable) -> None:
@@ -154,11 +136,11 @@ class Sweeps:
             return Step()
         if self._is_over(sweep):
             return self._end(sweep, now)
-        chunk = sweep.places[sweep.next : sweep.next + SLICE]
-        records = self._records(sweep, chunk)
+        chunk, cursor = sweep.places.from_cursor(sweep.next, SLICE)
+        records = self._records(sweep, self._state.located(chunk))
         return Step(
             records=tuple(records),
-            notes=(SweptOn(sweep.about, len(chunk)), *self._shut_down_later(sweep, len(records))),
+            notes=(SweptOn(sweep.about, cursor), *self._shut_down_later(sweep, len(records))),
             timers={key: now},
         )
 
@@ -166,7 +148,7 @@ class Sweeps:
         """Done, or it is about a broker that is not what it was."""
         # Who comes back and is gone again takes over nothing more.
         is_gone = sweep.added != NO_NODE and not self._state.is_active(sweep.added)
-        return self._is_back(sweep) or is_gone or sweep.next >= len(sweep.places)
+        return self._is_back(sweep) or is_gone or sweep.places.is_end(sweep.next)
 
     def _is_back(self, sweep: Sweep) -> bool:
         contact = self._state.contacts.get(sweep.removed)
@@ -198,28 +180,26 @@ class Sweeps:
     def _leads_again(self, sweep: Sweep, step: ControllerStep, now: Instant) -> ControllerStep:
         """It stays unfenced, so nothing else would make it lead what it alone can: that was
         taken from it in the slices before it was heard of."""
-        waiting, rest = first_slice(leadership.without_leader(self._state))
+        leaderless = self._state.index.places(LEADERLESS)
+        waiting, rest = first_slice(self._state, leaderless)
         records = leadership.updates(self._state, waiting, added=sweep.removed)
         step = replace(step, records=tuple(records))
-        if not rest:
+        if rest is None:
             return step
-        notes, timers = begun(Sweep(sweep.about, rest, added=sweep.removed), now)
+        more = Sweep(sweep.about, leaderless, added=sweep.removed, next=rest)
+        notes, timers = begun(more, now)
         return replace(step, notes=(*step.notes, *notes), timers={**step.timers, **timers})
 
-    def _records(self, sweep: Sweep, chunk: Sequence[Place]) -> list[Fact]:
-        found = [at for place in chunk if (at := located(self._state, place)) is not None]
-        if sweep.election is None:
-            return list(
-                leadership.updates(
-                    self._state,
-                    found,
-                    removed=sweep.removed,
-                    added=sweep.added,
-                    unclean=sweep.unclean,
-                )
-            )
-        changes = [leadership.change(self._state, at, election=sweep.election) for at in found]
-        return [one for one in changes if one is not None]
+    def _records(self, sweep: Sweep, found: Sequence[Located]) -> Sequence[Fact]:
+        if sweep.election is not None:
+            return leadership.elections(self._state, found, sweep.election)
+        return leadership.updates(
+            self._state,
+            found,
+            removed=sweep.removed,
+            added=sweep.added,
+            unclean=sweep.unclean,
+        )
 
     def _shut_down_later(self, sweep: Sweep, count: int) -> tuple[Fact, ...]:
         """A broker that shuts down goes once the others know of all that was moved."""
@@ -231,11 +211,11 @@ class Sweeps:
 
 
 def election_step(
-    state: ControllerState, about: Hashable, found: list[Located], election: Election, now: Instant
+    state: ControllerState, about: Hashable, places: Places, election: Election, now: Instant
 ) -> Step[Fact, bool]:
     """Elections that are due by themselves. Answered with True if there is more to do."""
-    if len(found) > SLICE:
-        notes, timers = begun(Sweep(about, places_of(found), election=election), now)
+    if places.is_more_than(SLICE):
+        notes, timers = begun(Sweep(about, places, election=election), now)
         return Step(notes=notes, timers=timers, reply=True)
-    changes = [leadership.change(state, at, election=election) for at in found]
-    return Step(records=tuple(one for one in changes if one is not None), reply=False)
+    records = leadership.elections(state, state.located(places), election)
+    return Step(records=tuple(records), reply=False)

@@ -186,4 +186,6 @@ def test_directories_are_noted_some_at_a_time(cluster: Cluster) -> None:
 
 def test_few_are_no_parts(cluster: Cluster) -> None:
     few = CreateTopics((NewTopic("t", 4, 1),))
-    assert parts.parts_of(few, cluster.image, cluster.controller._rules) is None
+    machine = cluster.controller._machine
+    assert machine is not None
+    assert parts.parts_of(few, machine.state) is None

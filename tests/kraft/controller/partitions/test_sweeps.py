@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -77,20 +76,6 @@ def test_one_that_shuts_down_goes_when_all_it_led_has_moved() -> None:
     cluster.beat(3)
     assert cluster.beat(1, wants_shutdown=True).should_shut_down
     assert {one.leader for one in states(cluster)} == {2}
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, COUNT])
-def test_what_it_leaves_is_found_without_looking_closely_at_all_of_it(count: int) -> None:
-    """A quicker look at a hundred thousand partitions finds what the closer one does."""
-    cluster = Cluster(brokers=3)
-    cluster.create("t", *[(1, 2, 3)] * count)
-    cluster.create("u", *[(2, 1)] * count)
-    cluster.create("v", *[(3,), (1,)] * count)
-    state: Any = SimpleNamespace(image=cluster.image)
-    for broker in (1, 2, 3):
-        there, rest = sweeps.first_to_leave(state, broker)
-        assert (there, rest) == sweeps.first_slice(sweeps.leaving(state, broker))
-        assert len(there) <= sweeps.SLICE
 
 
 def test_one_that_comes_back_leads_what_nobody_led() -> None:
