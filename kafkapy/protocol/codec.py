@@ -5,8 +5,8 @@
     record, size = decode(encode(record), 0)
 
 A schema of kio's brings its version along. Encoders take dicts, objects, or dicts of
-objects; a value that cannot be written is our bug, hence an AssertionError. Decoders get
-bytes from outside, hence Corrupt, and nothing but Corrupt.
+objects; a value that cannot be written is CannotEncode, a key that there is not is our bug, hence
+an AssertionError. Decoders get bytes from outside, hence Corrupt, and nothing but Corrupt.
 
 What compiling brings, against closures over the same plan (November 2026, Python 3.11), and
 what the node spends on the whole request:
@@ -29,7 +29,7 @@ from functools import cache
 from reprlib import repr as short_repr
 from typing import Any, Final
 
-from kafkapy.core.errors import Corrupt
+from kafkapy.core.errors import CannotEncode, Corrupt
 from kafkapy.protocol.decoder_source import decoder_source
 from kafkapy.protocol.encoder_source import Elsewhere, encoder_source
 from kafkapy.protocol.schema import plan
@@ -59,7 +59,7 @@ def compile_encoder(schema: type, version: int, elsewhere: Elsewhere | None) -> 
             return join(pieces)
         except _CANNOT_BE_WRITTEN as problem:
             what = f"{schema.__name__} {version} cannot be written: {problem}"
-            raise AssertionError(f"{what}, from {short_repr(value)}") from problem
+            raise CannotEncode(f"{what}, from {short_repr(value)}") from problem
 
     return encode
 

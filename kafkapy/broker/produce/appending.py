@@ -15,7 +15,7 @@ from kafkapy.broker.partitions.needs import HasHook
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.broker.transactions.verification import Verified
-from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.errors import CannotEncode, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.core.time import later as after
 from kafkapy.kraft.acls import Operation, ResourceType
@@ -326,7 +326,7 @@ def answer_of(
         frame = pack_produce_response(
             call.version, call.correlation_id, topics, node_endpoints=node_endpoints
         )
-    except AssertionError as unwritable:
+    except CannotEncode as unwritable:
         return Hangup(f"no answer can be written: {unwritable}")
     return Encoded((frame,))
 
