@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from kafkapy.core.errors import CannotEncode, Corrupt, ErrorCode, Refused
-from kafkapy.protocol.codec import decoder, encoder
+from kafkapy.protocol.schemas.codec import decoder, encoder
 
 _INT16 = struct.Struct(">h")
 # What the length in front of a text can say.

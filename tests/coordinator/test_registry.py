@@ -7,7 +7,7 @@ import pytest
 
 from kafkapy.coordinator.registry import LONGEST_TEXT, Registry
 from kafkapy.core.errors import CannotEncode, ErrorCode, Refused
-from kafkapy.protocol.schema import int16, string
+from kafkapy.protocol.schemas.schema import int16, string
 
 LONG = "x" * (LONGEST_TEXT + 1)
 

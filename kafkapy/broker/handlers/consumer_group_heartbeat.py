@@ -15,7 +15,7 @@ from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHe
 from kafkapy.group.consumer.member import Target
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.uuids import ZERO_UUID, uuid_to_text
-from kafkapy.protocol.heartbeat_response import pack_heartbeat_response
+from kafkapy.protocol.handwritten.heartbeat_response import pack_heartbeat_response
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

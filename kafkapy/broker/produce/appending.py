@@ -21,8 +21,8 @@ from kafkapy.core.time import later as after
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.log.append import AppendInfo, NotOneBatch, Origin, RecordsRefused, TooMuchAtOnce
 from kafkapy.log.producers.guards import VerificationGuard
-from kafkapy.protocol.batch import CODEC_MASK, Codec
-from kafkapy.protocol.produce_response import (
+from kafkapy.protocol.batches.batch import CODEC_MASK, Codec
+from kafkapy.protocol.handwritten.produce_response import (
     NodeEndpoint,
     ProducedPartition,
     pack_produce_response,
@@ -30,7 +30,7 @@ from kafkapy.protocol.produce_response import (
 
 if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import Appends
-    from kafkapy.protocol.produce_request import ProduceRequestView
+    from kafkapy.protocol.handwritten.produce_request import ProduceRequestView
 
 ALL: Final = -1
 NONE: Final = 0

@@ -22,7 +22,11 @@ from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.quorum.messages import NOT_SAID, FetchRequest, FetchResponse
 from kafkapy.kraft.quorum.voters import ReplicaKey
 from kafkapy.kraft.uuids import METADATA_TOPIC_ID
-from kafkapy.protocol.fetch_response import FetchedPartition, NodeEndpoint, pack_fetch_response
+from kafkapy.protocol.handwritten.fetch_response import (
+    FetchedPartition,
+    NodeEndpoint,
+    pack_fetch_response,
+)
 
 FIRST_VERSION: Final = 12
 _FIRST_BY_ID: Final = 13

@@ -21,11 +21,11 @@ from kafkapy.broker.security.authorizer.needs import check
 from kafkapy.core.errors import CannotEncode, ErrorCode, Refused
 from kafkapy.core.seams import Journal
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.fetch_request import decode_fetch_request
 from kafkapy.protocol.framing import RequestHeader, frame, read_request_header, response_head
-from kafkapy.protocol.kio_schemas import load_response_schema
+from kafkapy.protocol.handwritten.fetch_request import decode_fetch_request
+from kafkapy.protocol.handwritten.produce_request import decode_produce_request
 from kafkapy.protocol.messages import decode_request, encode_response
-from kafkapy.protocol.produce_request import decode_produce_request
+from kafkapy.protocol.schemas.kio_schemas import load_response_schema
 
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
