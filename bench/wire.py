@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.protocol.framing import frame, read_response_head, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
 

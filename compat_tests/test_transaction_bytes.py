@@ -30,7 +30,7 @@ from kafkapy.cli.client import Client
 from kafkapy.cli.finding import GROUP, TRANSACTION, coordinator
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 
 TOPIC = "records"
 GROUP_ID = "copiers"

@@ -12,7 +12,7 @@ from console_tests.seen import looking
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker
 from tests.http.console.test_groups import SECURED
 from tests.http.pages import client_of, with_kafka

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker
 from tests.http.pages import HTTP, with_kafka
 

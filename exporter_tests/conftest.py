@@ -17,7 +17,7 @@ import pytest
 from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker
 from tests.http.pages import HTTP, with_kafka
 

@@ -20,7 +20,7 @@ from compat_tests.targets import Server
 from compat_tests.waiting import PATIENCE_S
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.protocol.framing import frame, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
 

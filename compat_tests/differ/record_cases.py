@@ -7,7 +7,7 @@ from compat_tests.differ.cases import case
 from compat_tests.differ.side import STAMP, Side, batch_of
 from compat_tests.waiting import wait_for
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import Codec
+from kafkapy.protocol.batches.batch import Codec
 
 PRODUCE, FETCH = ApiKey.PRODUCE, ApiKey.FETCH
 LIST_OFFSETS, EPOCHS = ApiKey.LIST_OFFSETS, ApiKey.OFFSET_FOR_LEADER_EPOCH

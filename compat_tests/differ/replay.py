@@ -28,7 +28,7 @@ from compat_tests.differ.conversations import Event, names
 from compat_tests.differ.side import Closed, Side, newest
 from compat_tests.waiting import NeverHappened, wait_for
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import HEADER_SIZE, batches, pack_header
+from kafkapy.protocol.batches.batch import HEADER_SIZE, batches, pack_header
 from kafkapy.protocol.framing import frame, read_request_header, read_response_head
 from kafkapy.protocol.messages import decode_request, decode_response, encode_request
 

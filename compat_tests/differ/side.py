@@ -19,7 +19,7 @@ from uuid import UUID
 from compat_tests.advertised import BROKER_VERSIONS
 from compat_tests.waiting import wait_for
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import Codec, NewRecord, build_batch
+from kafkapy.protocol.batches.batch import Codec, NewRecord, build_batch
 from kafkapy.protocol.framing import frame, read_response_head, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
 

@@ -15,7 +15,7 @@ from compat_tests.differ import conversations
 from compat_tests.differ.differences import differences
 from compat_tests.differ.replay import Replay, Said, fresh_names, from_then_to_now, words_of
 from compat_tests.differ.side import plain
-from kafkapy.protocol.batch import HEADER_SIZE, batches
+from kafkapy.protocol.batches.batch import HEADER_SIZE, batches
 
 pytestmark = [pytest.mark.xdist_group("differ"), pytest.mark.slow, pytest.mark.records]
 

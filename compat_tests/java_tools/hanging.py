@@ -10,7 +10,7 @@ from compat_tests.waiting import wait_for
 from kafkapy.cli.client import Client
 from kafkapy.cli.finding import TRANSACTION, coordinator
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 
 LOOK_AWAY = {"transaction.partition.verification.enable": "false"}
 # Long before any transaction of now can have begun.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kafkapy.coordinator.shard_log import RecordCodec
 from kafkapy.core.step import Transactional, TransactionEnded
 from kafkapy.core.time import Instant
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     BatchHeader,
     Codec,
     NewRecord,
@@ -20,7 +20,7 @@ from kafkapy.protocol.batch import (
     build_batch,
     records,
 )
-from kafkapy.protocol.control_records import build_marker, read_marker
+from kafkapy.protocol.batches.control_records import build_marker, read_marker
 
 
 class Found(NamedTuple):

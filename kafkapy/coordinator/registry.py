@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
-from kafkapy.core.errors import Corrupt, ErrorCode, Refused
-from kafkapy.protocol.codec import decoder, encoder
+from kafkapy.core.errors import CannotEncode, Corrupt, ErrorCode, Refused
+from kafkapy.protocol.schemas.codec import decoder, encoder
 
 _INT16 = struct.Struct(">h")
 # What the length in front of a text can say.
@@ -65,7 +65,7 @@ class Registry:
             version = self._written_version(record)
             value_class: type = type(value)
             return encoded_key, _INT16.pack(version) + encoder(value_class, version)(value)
-        except AssertionError:
+        except CannotEncode:
             if any(len(text.encode()) > LONGEST_TEXT for text in _texts(record)):
                 # Not our bug but a client's name, which requests may carry and records not.
                 raise Refused(

@@ -16,7 +16,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.jobs import Steps
 from kafkapy.core.seams import Clock
 from kafkapy.core.step import Transactional, TransactionEnded
-from kafkapy.protocol.batch import Codec
+from kafkapy.protocol.batches.batch import Codec
 from kafkapy.runtime.record_log import Committed
 
 Rec = TypeVar("Rec")

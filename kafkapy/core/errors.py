@@ -2,6 +2,8 @@
 
 - A client's mistake: `raise Refused(ErrorCode.X)`; one place turns it into a code.
 - Bad bytes from outside: `Corrupt`, which closes, truncates or quarantines.
+- A value that its message or record has no room for: `CannotEncode`. Who may have got it from a
+  client catches it; for anybody else it is a bug.
 - A disk that fails: `DiskFailed`, which takes a log directory offline.
 - Our own bug: an assertion with the values in it; the node stops, the log stays whole.
 """
@@ -163,6 +165,10 @@ class Refused(Exception):
 
 class Corrupt(Exception):
     """Bytes from outside (wire or disk) that are not what they claim to be."""
+
+
+class CannotEncode(Exception):
+    """A value that its schema cannot hold: too long, out of range, or not of the field's kind."""
 
 
 class DiskFailed(Exception):

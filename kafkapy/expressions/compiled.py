@@ -16,7 +16,7 @@ from kafkapy.expressions.nodes import Binary, Call, Literal, Member, Node, OneOf
 from kafkapy.expressions.parse import parse
 from kafkapy.expressions.tokens import tokens_of
 from kafkapy.expressions.values import Value
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 Closure = Callable[[Fields], Value]
 _Operator = Callable[[Value, Value], Value]

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kafkapy.expressions import work
 from kafkapy.expressions.values import Value, json_of
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 _NOT_YET: Final[Any] = object()
 # Bytes whose decoding costs nothing beside asking for them.

@@ -9,8 +9,8 @@ from typing import ClassVar, Final
 
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
-from kafkapy.protocol.codec import decoder, encoder
-from kafkapy.protocol.schema import array, byte_string, int32, string
+from kafkapy.protocol.schemas.codec import decoder, encoder
+from kafkapy.protocol.schemas.schema import array, byte_string, int32, string
 
 _INT16: Final = Struct(">h")
 HIGHEST_VERSION: Final = 3

@@ -28,9 +28,9 @@ from kafkapy.group.consumer.at_rest import heartbeat_at_rest
 from kafkapy.group.consumer.draft import ConsumerDraft
 from kafkapy.group.consumer.events import ConsumerHeartbeat
 from kafkapy.group.consumer.group import ConsumerGroup, RefreshWanted
-from kafkapy.group.consumer.member import JOINING, LEAVING, LEAVING_FOR_A_WHILE
 from kafkapy.group.deletion import group_tombstones_of
 from kafkapy.group.events import Event, TopicsChanged
+from kafkapy.group.members import JOINING, LEAVING, LEAVING_FOR_A_WHILE
 from kafkapy.group.migration import classic_members
 from kafkapy.group.migration.departures import let_go
 from kafkapy.group.migration.upgrade import replace_empty, upgrade

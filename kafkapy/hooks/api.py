@@ -6,7 +6,7 @@ hook computes and returns; it waits for nothing (no network, no locks, no disk).
 
 from typing import NamedTuple
 
-from kafkapy.protocol.records import Headers, Record
+from kafkapy.protocol.batches.records import Headers, Record
 
 __all__ = [
     "Append",

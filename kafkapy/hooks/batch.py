@@ -21,9 +21,15 @@ from kafkapy.hooks.api import Place, Record, Refuse
 from kafkapy.hooks.checked import LATEST_MS, checked
 from kafkapy.hooks.guarded import Guarded, HookFailed, words_of
 from kafkapy.log.append import RecordsRefused
-from kafkapy.protocol.batch import BatchHeader, crc_is_valid, pack_batch, payload, read_header
-from kafkapy.protocol.compression import Codec, compress_in_steps
-from kafkapy.protocol.records import encode_record, walk
+from kafkapy.protocol.batches.batch import (
+    BatchHeader,
+    crc_is_valid,
+    pack_batch,
+    payload,
+    read_header,
+)
+from kafkapy.protocol.batches.records import encode_record, walk
+from kafkapy.protocol.compression.codecs import Codec, compress_in_steps
 
 # Walking a record and calling a hook that does nothing.
 _RECORD_COST_US: Final = 2

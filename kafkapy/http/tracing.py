@@ -21,8 +21,8 @@ from kafkapy import __version__
 from kafkapy.broker.requests.counting import MOST_TRACED, RequestCounts, Traced
 from kafkapy.core.errors import Corrupt
 from kafkapy.http.posting import post
-from kafkapy.protocol import batch
 from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.batches import batch
 from kafkapy.protocol.framing import read_request_header
 from kafkapy.protocol.messages import decode_request
 

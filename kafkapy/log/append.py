@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Bytes
-from kafkapy.protocol.batch import BatchHeader
+from kafkapy.protocol.batches.batch import BatchHeader
 
 NO_TIMESTAMP: Final = -1
 

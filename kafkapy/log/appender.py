@@ -34,8 +34,14 @@ from kafkapy.log.segments.transaction_index import AbortedTransaction
 from kafkapy.log.storage import Storage
 from kafkapy.log.validation import accept_from_leader, records_at_once, validate
 from kafkapy.log.validation_records import check_each
-from kafkapy.protocol.batch import CONTROL_BIT, LOG_OVERHEAD, STAMP_SIZE, BatchHeader, pack_stamp
-from kafkapy.protocol.control_records import read_marker
+from kafkapy.protocol.batches.batch import (
+    CONTROL_BIT,
+    LOG_OVERHEAD,
+    STAMP_SIZE,
+    BatchHeader,
+    pack_stamp,
+)
+from kafkapy.protocol.batches.control_records import read_marker
 
 _CLIENT: Final = Origin.CLIENT
 _NEVER: Final = -1

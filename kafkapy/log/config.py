@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kafkapy.core.data import dataclass
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 FOREVER_MS: Final = 2**63 - 1
 UNLIMITED: Final = -1

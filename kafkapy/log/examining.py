@@ -1,8 +1,8 @@
 """A client's batch looked into in slices: one that unpacks to more than may hold the loop.
 
     batch ──> unpacked piece by piece ──> whole records ──> checked ──> the batch as it may be
-              (protocol/unpacking.py)                   └─> packed      appended: EXAMINED
-                                                            anew
+              (protocol/compression/                    └─> packed      appended: EXAMINED
+               unpacking.py)                                anew
 
 The verdict is the same as `validation`'s, which does all of this in one step, and which has the
 last word: what comes out is appended as `Origin.EXAMINED`. Memory is needed for a piece, for the
@@ -21,10 +21,8 @@ from kafkapy.log.append import NO_TIMESTAMP, Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.validation import Check, append_time_of
 from kafkapy.log.validation_records import MOST_ERRORS, Faults, misnumbered, refuse_records
-from kafkapy.protocol.batch import HEADER_SIZE, BatchHeader, read_header
-from kafkapy.protocol.compression import Codec
-from kafkapy.protocol.packing import Packing
-from kafkapy.protocol.records import (
+from kafkapy.protocol.batches.batch import HEADER_SIZE, BatchHeader, read_header
+from kafkapy.protocol.batches.records import (
     Record,
     encode_record,
     has_keyless,
@@ -33,8 +31,10 @@ from kafkapy.protocol.records import (
     walk,
     write_varint,
 )
-from kafkapy.protocol.unpacking import unpack
-from kafkapy.protocol.windows import LARGE_BYTES, Large, More, Whole, windows
+from kafkapy.protocol.batches.windows import LARGE_BYTES, Large, More, Whole, windows
+from kafkapy.protocol.compression.codecs import Codec
+from kafkapy.protocol.compression.packing import Packing
+from kafkapy.protocol.compression.unpacking import unpack
 
 # Of each piece, and of its bytes: unpacked, and once more looked at.
 _PIECE_COST_US: Final = 10

@@ -44,7 +44,7 @@ from kafkapy.log.segments.segments import Segments
 from kafkapy.log.segments.transaction_index import collect_aborted
 from kafkapy.log.storage import Storage
 from kafkapy.log.trimming import Trimming
-from kafkapy.protocol.batch import batches, crc_is_valid
+from kafkapy.protocol.batches.batch import batches, crc_is_valid
 
 __all__ = ["LogRead", "PartitionLog", "Recovered"]
 

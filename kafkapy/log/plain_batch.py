@@ -13,7 +13,7 @@ from typing import Final
 
 from crc32c import crc32c
 
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     CRC_START,
     HEADER_SIZE,
     LOG_OVERHEAD,
@@ -22,8 +22,8 @@ from kafkapy.protocol.batch import (
     BatchHeader,
     fields_at,
 )
-from kafkapy.protocol.compression import FIRST_BYTES
-from kafkapy.protocol.records import SMALLEST_RECORD
+from kafkapy.protocol.batches.records import SMALLEST_RECORD
+from kafkapy.protocol.compression.codecs import FIRST_BYTES
 
 _NO_TIMESTAMP: Final = -1
 _new_tuple: Final = tuple.__new__

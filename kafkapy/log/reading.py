@@ -14,7 +14,7 @@ from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import FileSlice
 from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.segments import Segments
-from kafkapy.protocol.batch import BatchHeader, records
+from kafkapy.protocol.batches.batch import BatchHeader, records
 
 _REMEMBERED: Final = 32
 

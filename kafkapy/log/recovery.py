@@ -49,7 +49,7 @@ from kafkapy.log.producers.producer_state import ProducerStates
 from kafkapy.log.producers.snapshots import ProducerSnapshots, replay
 from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.segments import Segments
-from kafkapy.protocol.batch import LOG_OVERHEAD, BatchHeader, UnsupportedMagic, crc_is_valid
+from kafkapy.protocol.batches.batch import LOG_OVERHEAD, BatchHeader, UnsupportedMagic, crc_is_valid
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 _OLD_HEAD: Final = Struct(">qiI")

@@ -26,7 +26,7 @@ from kafkapy.core.time import Instant
 from kafkapy.log.append import NO_TIMESTAMP, Accepted, NotOneBatch, Origin, TooMuchAtOnce
 from kafkapy.log.config import FOREVER_MS, LogConfig
 from kafkapy.log.validation_records import check_offsets, check_records, renumbered
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     CODEC_MASK,
     DELETE_HORIZON_BIT,
     HEADER_SIZE,
@@ -43,14 +43,14 @@ from kafkapy.protocol.batch import (
     stamp_of,
     stamped,
 )
-from kafkapy.protocol.compression import FIRST_BYTES, Codec, TooLarge, compress
-from kafkapy.protocol.records import (
+from kafkapy.protocol.batches.records import (
     SMALLEST_RECORD,
     Record,
     has_keyless,
     read_varint,
     walk,
 )
+from kafkapy.protocol.compression.codecs import FIRST_BYTES, Codec, TooLarge, compress
 
 _CODECS: Final = {
     "uncompressed": Codec.NONE,

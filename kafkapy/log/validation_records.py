@@ -11,8 +11,8 @@ from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.log.append import NO_TIMESTAMP, RecordsRefused
 from kafkapy.log.config import LogConfig, RecordCheck
-from kafkapy.protocol.batch import BatchHeader
-from kafkapy.protocol.records import Record, encode_record
+from kafkapy.protocol.batches.batch import BatchHeader
+from kafkapy.protocol.batches.records import Record, encode_record
 
 # The sentence names this many bad records at most; a batch may hold a hundred thousand.
 _ERRORS_NAMED: Final = 3

@@ -22,7 +22,7 @@ from kafkapy.protocol.api_keys import (
     request_header_version,
     response_header_version,
 )
-from kafkapy.protocol.decoder_source import MAX_BYTES_OF_ANY_STRING, read_long_string
+from kafkapy.protocol.schemas.decoder_source import MAX_BYTES_OF_ANY_STRING, read_long_string
 from kafkapy.protocol.varint import skip_tags
 
 _HEAD: Final = Struct(">hhi")

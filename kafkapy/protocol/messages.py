@@ -11,7 +11,7 @@ moments may be plain milliseconds, error codes any integer.
 
 kio's own reader is not used. It allocates room for whatever count an array claims, so a
 frame of twenty bytes makes it ask for 30 GB and abort the process; it also refuses tags
-it does not know. codec.py's decoders check first and skip those tags, as Kafka does.
+it does not know. schemas/codec.py's decoders check first and skip those tags, as Kafka does.
 
 Schema modules are imported on first use (2 to 4 ms each); `warm` does that ahead of time.
 """
@@ -22,15 +22,15 @@ from typing import Any, Final, Literal
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.protocol.api_keys import is_flexible, request_header_version
-from kafkapy.protocol.codec import Decoder, Encoder, compile_encoder, decoder
-from kafkapy.protocol.kio_schemas import (
+from kafkapy.protocol.schemas.codec import Decoder, Encoder, compile_encoder, decoder
+from kafkapy.protocol.schemas.kio_schemas import (
     EntityType,
     api_key_map,
     load_request_schema,
     load_response_schema,
     schema_name_map,
 )
-from kafkapy.protocol.schema import StructPlan, plan
+from kafkapy.protocol.schemas.schema import StructPlan, plan
 
 __all__ = [
     "decode_request",

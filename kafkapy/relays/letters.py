@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kafkapy.core.errors import ErrorCode
+from kafkapy.protocol.batches.records import Headers, NewRecord, Record
 from kafkapy.protocol.partitioner import partition_for_key
-from kafkapy.protocol.records import Headers, NewRecord, Record
 
 OVER: Final = "kafkapy.letters.over"
 UNKNOWN: Final = "unknown"

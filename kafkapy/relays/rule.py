@@ -12,7 +12,7 @@ Everything here is total: a header that says no number counts as not there.
 
 from typing import Final, NamedTuple
 
-from kafkapy.protocol.records import Headers, NewRecord, Record
+from kafkapy.protocol.batches.records import Headers, NewRecord, Record
 
 DELAY: Final = "kafkapy.delay.ms"
 DELIVER_AT: Final = "kafkapy.deliver.at"

@@ -15,7 +15,7 @@ from typing import Final
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.expressions import compile_expression
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 from kafkapy.relays.progress import NOTHING, Progress, due_of, entry_of, offset_of
 from kafkapy.relays.rule import AT_ONCE, Rule, Sent, Timing, due_ms, is_cancel, passed_on, sent
 from kafkapy.relays.waiting import Waiting

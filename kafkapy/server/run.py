@@ -19,6 +19,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import trio
@@ -28,7 +29,7 @@ from kafkapy.broker.config.listeners import Endpoint
 from kafkapy.broker.node.identity import CannotStart
 from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.counting import Encode, RequestCounts
-from kafkapy.broker.requests.dispatch import encode
+from kafkapy.broker.requests.dispatch import encode_or_hang_up
 from kafkapy.broker.requests.request import Peer
 from kafkapy.broker.security.gates import Dispatch, first_frame_bytes, gate_of
 from kafkapy.core.addresses import shown
@@ -320,6 +321,7 @@ class Shell:
 
     def _counted_encode(self, listener: str) -> Encode:
         counts = self.counts.get(listener)
+        encode = partial(encode_or_hang_up, self._journal)
         return encode if counts is None else counts.encode(encode)
 
     def _client_tls(self, listener: str) -> "SSLContext | None":

@@ -18,8 +18,8 @@ from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import build_batch
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.batch import build_batch
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing.asking import coordinators
 from kafkapy.testing.asking import groups as group_calls
 from kafkapy.testing.asking.ask import check

@@ -18,8 +18,8 @@ from typing import ClassVar, Final
 from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
-from kafkapy.protocol.codec import decoder, encoder
-from kafkapy.protocol.schema import array, int8, int16, int32, int64, string
+from kafkapy.protocol.schemas.codec import decoder, encoder
+from kafkapy.protocol.schemas.schema import array, int8, int16, int32, int64, string
 from kafkapy.protocol.varint import uvarint
 from kafkapy.txn.events import Fact, TransactionForgotten, TransactionLogged
 from kafkapy.txn.states import TransactionState

@@ -18,9 +18,9 @@ from typing import Final
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Bytes
-from kafkapy.protocol.batch import BatchHeader, crc_is_valid, pack_batch, payload
-from kafkapy.protocol.compression import compress_in_steps
-from kafkapy.protocol.records import read_varint, walk
+from kafkapy.protocol.batches.batch import BatchHeader, crc_is_valid, pack_batch, payload
+from kafkapy.protocol.batches.records import read_varint, walk
+from kafkapy.protocol.compression.codecs import compress_in_steps
 from kafkapy.views.condition import Condition
 
 # So much is done before others may be served.

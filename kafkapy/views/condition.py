@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 
 class Condition(Protocol):

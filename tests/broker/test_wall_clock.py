@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch, read_header
-from kafkapy.protocol.schema import milliseconds
+from kafkapy.protocol.batches.batch import NewRecord, build_batch, read_header
+from kafkapy.protocol.schemas.schema import milliseconds
 from kafkapy.sim.world.world import World
 
 HOUR_MS = 3_600_000

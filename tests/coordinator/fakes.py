@@ -9,7 +9,7 @@ from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.step import Loaded, Step, TimerFired, Transactional, TransactionEnded
 from kafkapy.core.time import Instant
 from kafkapy.log.producers.guards import VerificationGuard
-from kafkapy.protocol.batch import batches, read_header, stamp
+from kafkapy.protocol.batches.batch import batches, read_header, stamp
 from kafkapy.runtime.record_log import Committed
 
 

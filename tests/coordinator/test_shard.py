@@ -13,7 +13,7 @@ from kafkapy.core.jobs import SLICE_US
 from kafkapy.core.step import Step, Transactional, TransactionEnded
 from kafkapy.core.time import Instant
 from kafkapy.log.producers.guards import VerificationGuard
-from kafkapy.protocol.batch import Codec, read_header, records
+from kafkapy.protocol.batches.batch import Codec, read_header, records
 from kafkapy.runtime.runtime import TIMER_RETRY_MS, State
 from tests.coordinator.fakes import EchoMachine, FakeClock, MemoryLog, TextCodec
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kafkapy.expressions import bytes_of, compile_expression
 from kafkapy.expressions.values import MOST_CHARACTERS, are_equal
-from kafkapy.protocol.records import Headers, Record
+from kafkapy.protocol.batches.records import Headers, Record
 
 ORDER = {
     "region": "eu",

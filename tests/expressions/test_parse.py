@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kafkapy.expressions import InvalidExpression, compile_expression
 from kafkapy.expressions.parse import MAX_DEPTH, MAX_NODES, parse
 from kafkapy.expressions.tokens import MAX_LENGTH
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 RECORD = Record(7, 1_700_000_000_000, b"k", b"v")
 

@@ -10,7 +10,7 @@ from kafkapy.expressions import functions as all_functions
 from kafkapy.expressions.compiled import Expression
 from kafkapy.expressions.fields import Fields
 from kafkapy.expressions.functions import Function
-from kafkapy.protocol.records import Headers, Record
+from kafkapy.protocol.batches.records import Headers, Record
 
 MEGABYTE = 1_000_000
 HALF = MEGABYTE // 2

@@ -24,9 +24,9 @@ from kafkapy.group.records import (
 )
 from kafkapy.group.share.group import ShareGroup
 from kafkapy.group.share.state_partitions import Kept
-from kafkapy.protocol.batch import batches, records
-from kafkapy.protocol.codec import encoder
-from kafkapy.protocol.schema import plan
+from kafkapy.protocol.batches.batch import batches, records
+from kafkapy.protocol.schemas.codec import encoder
+from kafkapy.protocol.schemas.schema import plan
 from tests.group.world import World
 
 KAFKAS = Path(__file__).parent.parent / "fixtures" / "groups" / "consumer_offsets.log"

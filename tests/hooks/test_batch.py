@@ -12,7 +12,7 @@ from kafkapy.hooks.allowance import Allowance
 from kafkapy.hooks.batch import hooked
 from kafkapy.hooks.guarded import Guarded
 from kafkapy.log.append import RecordsRefused
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     HEADER_SIZE,
     build_batch,
     crc_is_valid,
@@ -20,8 +20,8 @@ from kafkapy.protocol.batch import (
     read_header,
     records,
 )
-from kafkapy.protocol.compression import Codec
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
+from kafkapy.protocol.compression.codecs import Codec
 
 PLACE = Place("orders", 3)
 

@@ -6,7 +6,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.kraft.acls import Operation, ResourceType
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker, Cluster
 from tests.broker.security.gate import PASSWORD
 from tests.http.entrance.test_login import SASL

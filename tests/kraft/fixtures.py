@@ -13,7 +13,7 @@ from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.records.codec import decode_record
 from kafkapy.kraft.records.control import ControlRecord, control_records
 from kafkapy.kraft.records.metadata import MetadataRecord
-from kafkapy.protocol.batch import BatchHeader, Record, batches, records
+from kafkapy.protocol.batches.batch import BatchHeader, Record, batches, records
 
 HOME = Path(__file__).parent.parent / "fixtures" / "kraft"
 LOGS = ("first-start.log", "every-record/00000000000000000000.log")

@@ -13,8 +13,8 @@ from kafkapy.log.producers.producer_state import (
     ProducerStates,
 )
 from kafkapy.log.producers.snapshot_file import encode_snapshot
-from kafkapy.protocol.batch import NewRecord, build_batch, read_header
-from kafkapy.protocol.control_records import build_marker, read_marker
+from kafkapy.protocol.batches.batch import NewRecord, build_batch, read_header
+from kafkapy.protocol.batches.control_records import build_marker, read_marker
 
 NOW = Instant(1_700_000_000_000)
 PID = 4000

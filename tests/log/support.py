@@ -9,7 +9,14 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Callback, Disk
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import BatchHeader, NewRecord, Record, batches, build_batch, records
+from kafkapy.protocol.batches.batch import (
+    BatchHeader,
+    NewRecord,
+    Record,
+    batches,
+    build_batch,
+    records,
+)
 from kafkapy.sim.world.clock import SimClock
 from kafkapy.sim.world.disk import SimDisk
 from kafkapy.sim.world.rng import SimRng

@@ -10,7 +10,7 @@ from kafkapy.log.names import SNAPSHOT
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.producers.producer_state import ProducerEntry
 from kafkapy.log.producers.snapshot_file import decode_snapshot
-from kafkapy.protocol.batch import batches
+from kafkapy.protocol.batches.batch import batches
 from tests.log.support import Answers, Home, all_batches, files, offsets
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "partition" / "orders-0"

@@ -22,8 +22,8 @@ from kafkapy.log.append import Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.producers.producer_state import ProducerStates
-from kafkapy.protocol.batch import BatchHeader
-from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.batches.batch import BatchHeader
+from kafkapy.protocol.batches.control_records import build_marker
 from kafkapy.sim.world.file import Interrupted
 from kafkapy.sim.world.rng import SimRng
 from tests.log.support import ORDERS, TOPIC_ID, Answers, Home, all_batches, batch, files

@@ -14,7 +14,7 @@ from kafkapy.log.config import LogConfig
 from kafkapy.log.examining import to_be_examined
 from kafkapy.log.validation import records_at_once, validate
 from kafkapy.log.validation_records import check_each
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     Codec,
     NewRecord,
     build_batch,
@@ -22,8 +22,8 @@ from kafkapy.protocol.batch import (
     read_header,
     records,
 )
-from kafkapy.protocol.compression import compress
-from kafkapy.protocol.records import Record, encode, encode_record
+from kafkapy.protocol.batches.records import Record, encode, encode_record
+from kafkapy.protocol.compression.codecs import compress
 
 NOW = Instant(1_700_000_000_000)
 MIB = 1024 * 1024

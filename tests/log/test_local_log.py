@@ -6,7 +6,7 @@ from kafkapy.core.errors import DiskFailed
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.segments.segment import Segment
-from kafkapy.protocol.batch import NewRecord, build_batch, read_header
+from kafkapy.protocol.batches.batch import NewRecord, build_batch, read_header
 from tests.log.support import TOPIC_ID, Answers, Home, append, files, offsets
 
 CONFIG = LogConfig(retention_ms=-1)

@@ -6,8 +6,8 @@ from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import batches, read_header
-from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.batches.batch import batches, read_header
+from kafkapy.protocol.batches.control_records import build_marker
 from tests.log.support import (
     TOPIC_ID,
     Home,

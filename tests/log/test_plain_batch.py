@@ -13,7 +13,7 @@ from kafkapy.log.append import Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.plain_batch import stamp_if_plain
 from kafkapy.log.validation import validate
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     HEADER_SIZE,
     STAMP_SIZE,
     Codec,
@@ -22,7 +22,7 @@ from kafkapy.protocol.batch import (
     pack_batch,
     stamp_of,
 )
-from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.batches.control_records import build_marker
 from tests.log.support import Home
 
 NOW = Instant(1_700_000_000_000)

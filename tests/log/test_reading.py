@@ -8,7 +8,7 @@ from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.reading import FoundTimestamp, Positions
-from kafkapy.protocol.batch import HEADER_SIZE, batches, pack_batch, read_header
+from kafkapy.protocol.batches.batch import HEADER_SIZE, batches, pack_batch, read_header
 from tests.log.support import Home, all_batches, append, batch, read_bytes
 
 SMALL = LogConfig(segment_bytes=2000, index_interval_bytes=300, retention_ms=-1)

@@ -8,9 +8,9 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.segments.segment import Segment
-from kafkapy.protocol.batch import NewRecord, build_batch, pack_batch, read_header
-from kafkapy.protocol.control_records import build_marker
-from kafkapy.protocol.records import encode
+from kafkapy.protocol.batches.batch import NewRecord, build_batch, pack_batch, read_header
+from kafkapy.protocol.batches.control_records import build_marker
+from kafkapy.protocol.batches.records import encode
 from tests.log.support import TOPIC_ID, Home, append, batch, files, offsets
 
 CONFIG = LogConfig(

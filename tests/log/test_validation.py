@@ -10,7 +10,7 @@ from kafkapy.core.time import Instant
 from kafkapy.log.append import Accepted, Origin, RecordsRefused
 from kafkapy.log.config import LogConfig
 from kafkapy.log.validation import validate
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     HEADER_SIZE,
     STAMP_SIZE,
     Codec,
@@ -22,9 +22,9 @@ from kafkapy.protocol.batch import (
     read_header,
     records,
 )
-from kafkapy.protocol.compression import compress
-from kafkapy.protocol.control_records import build_marker
-from kafkapy.protocol.records import encode_record
+from kafkapy.protocol.batches.control_records import build_marker
+from kafkapy.protocol.batches.records import encode_record
+from kafkapy.protocol.compression.codecs import compress
 from tests.log.support import Home
 
 NOW = Instant(1_700_000_000_000)

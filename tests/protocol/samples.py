@@ -10,7 +10,7 @@ from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.schema.index import api_key_map, schema_name_map
 from kio.static.constants import EntityType
 
-from kafkapy.protocol.schema import FieldPlan, StructPlan
+from kafkapy.protocol.schemas.schema import FieldPlan, StructPlan
 
 
 def schemas_of(api_key: int) -> list[type]:

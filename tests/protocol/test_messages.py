@@ -22,7 +22,7 @@ from kafkapy.protocol.messages import (
     encode_response,
     warm,
 )
-from kafkapy.protocol.schema import plan
+from kafkapy.protocol.schemas.schema import plan
 from tests.protocol.samples import Samples
 
 REQUESTS = [

@@ -1,6 +1,6 @@
 """Records as a log has them."""
 
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 from kafkapy.relays.rule import CANCEL, DELIVER_AT
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 from kafkapy.relays.letters import OVER, UNKNOWN, Over, are_over, letter_of
 from tests.relays.records import record
 

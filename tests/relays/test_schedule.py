@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kafkapy.core.ids import TopicPartition
 from kafkapy.expressions import compile_expression
 from kafkapy.group.settings import GroupSettings
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 from kafkapy.relays.progress import (
     MOST_TIMING_TEXT,
     Progress,

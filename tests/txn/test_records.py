@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.ids import TopicPartition
-from kafkapy.protocol.codec import encoder
+from kafkapy.protocol.schemas.codec import encoder
 from kafkapy.txn.events import PartitionsMarked, TransactionForgotten, TransactionLogged
 from kafkapy.txn.records import (
     TransactionCodec,

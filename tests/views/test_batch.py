@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kafkapy.core.errors import Corrupt
 from kafkapy.expressions import compile_expression
 from kafkapy.expressions.compiled import LEAST_COST_US
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     HEADER_SIZE,
     Codec,
     NewRecord,
@@ -19,7 +19,7 @@ from kafkapy.protocol.batch import (
     read_header,
     records,
 )
-from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.batches.control_records import build_marker
 from kafkapy.views.batch import filtered, skipped
 
 

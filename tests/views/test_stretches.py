@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkapy.protocol.batch import read_header
+from kafkapy.protocol.batches.batch import read_header
 from kafkapy.views.memory import Memory
 from kafkapy.views.stretches import Piece, Stretches
 

@@ -14,7 +14,7 @@ from compat_tests.waiting import wait_for
 from kafkapy.kraft.records.codec import decode_record
 from kafkapy.kraft.records.metadata import RegisterBrokerRecord
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import read_header, records
+from kafkapy.protocol.batches.batch import read_header, records
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_ID: Final = UUID(int=1)

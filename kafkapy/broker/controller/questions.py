@@ -4,11 +4,12 @@ The other side of handlers/broker_registration.py and its kin. An answer that re
 comes out as Refused.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from kafkapy.broker.controller.registrations import feature_fields, listener_fields
 from kafkapy.broker.requests.request import Fields
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.kraft.controller.brokers.liveness import BrokerHeartbeat, HeartbeatReply
@@ -31,7 +32,6 @@ from kafkapy.kraft.controller.partitions.isr import (
 )
 from kafkapy.kraft.controller.producer_ids import AllocateProducerIds, ProducerIdBlock
 from kafkapy.kraft.controller.topics.changes import CreateReply, CreateTopics, TopicCreated
-from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.protocol.api_keys import ApiKey
 
 
@@ -52,8 +52,8 @@ def _registration(event: RegisterBroker) -> Fields:
         "broker_id": event.broker_id,
         "cluster_id": event.cluster_id,
         "incarnation_id": event.incarnation_id,
-        "listeners": _listeners(event.endpoints),
-        "features": _features(event.features),
+        "listeners": listener_fields(event.endpoints),
+        "features": feature_fields(event.features),
         "rack": event.rack,
         "is_migrating_zk_broker": event.is_migrating,
         "log_dirs": event.log_dirs,
@@ -71,37 +71,14 @@ def _controller(event: RegisterController) -> Fields:
         "controller_id": event.controller_id,
         "incarnation_id": event.incarnation_id,
         "zk_migration_ready": False,
-        "listeners": _listeners(event.endpoints),
-        "features": _features(event.features),
+        "listeners": listener_fields(event.endpoints),
+        "features": feature_fields(event.features),
     }
 
 
 def _controller_registered(event: RegisterController, answer: Any) -> ControllerRegistered:
     _check(answer, answer.error_message)
     return ControllerRegistered()
-
-
-def _listeners(endpoints: Iterable[Endpoint]) -> list[Fields]:
-    return [
-        {
-            "name": one.name,
-            "host": one.host,
-            "port": one.port,
-            "security_protocol": one.security_protocol,
-        }
-        for one in endpoints
-    ]
-
-
-def _features(ranges: Iterable[FeatureRange]) -> list[Fields]:
-    return [
-        {
-            "name": one.name,
-            "min_supported_version": one.min_supported_version,
-            "max_supported_version": one.max_supported_version,
-        }
-        for one in ranges
-    ]
 
 
 # -- heartbeats

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from kafkapy.broker.requests.needs import HasAuthorizer, HasImage
-    from kafkapy.protocol.fetch_request import FetchRequestView
+    from kafkapy.protocol.handwritten.fetch_request import FetchRequestView
 
     class Needs(HasAuthorizer, HasImage, Protocol): ...
 

@@ -21,8 +21,8 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.seams import FileSlice
 from kafkapy.core.time import Instant
 from kafkapy.kraft.views import IsView
-from kafkapy.protocol.fetch_request import FetchRequestView
-from kafkapy.protocol.fetch_response import FetchedPartition
+from kafkapy.protocol.handwritten.fetch_request import FetchRequestView
+from kafkapy.protocol.handwritten.fetch_response import FetchedPartition
 
 if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import Reads

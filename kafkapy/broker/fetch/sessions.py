@@ -19,7 +19,7 @@ from kafkapy.core.data import dataclass
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.seams import Rng
 from kafkapy.core.time import Instant
-from kafkapy.protocol.fetch_request import FetchRequestView
+from kafkapy.protocol.handwritten.fetch_request import FetchRequestView
 
 NO_SESSION, NEW_SESSION = -1, 0
 # A session this long unused may make room for a new one (KIP-227).

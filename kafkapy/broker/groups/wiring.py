@@ -30,7 +30,7 @@ from kafkapy.group.settings import GroupSettings
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.views import views_by_source
-from kafkapy.protocol.batch import Codec
+from kafkapy.protocol.batches.batch import Codec
 
 
 class GroupWiring:

@@ -4,10 +4,10 @@ which the broker last stopped cleanly."""
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import ask, code
+from kafkapy.broker.controller.registrations import endpoints_from, features_from
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.requests.translations import optional
 from kafkapy.kraft.controller.brokers.registration import BrokerRegistered, RegisterBroker
-from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -22,23 +22,8 @@ def handle(node: "HasController", call: "Call[BrokerRegistrationRequest]") -> An
         broker_id=body.broker_id,
         cluster_id=body.cluster_id,
         incarnation_id=body.incarnation_id or ZERO_UUID,
-        endpoints=tuple(
-            Endpoint(
-                name=one.name,
-                host=one.host,
-                port=one.port,
-                security_protocol=one.security_protocol,
-            )
-            for one in body.listeners
-        ),
-        features=tuple(
-            FeatureRange(
-                name=one.name,
-                min_supported_version=one.min_supported_version,
-                max_supported_version=one.max_supported_version,
-            )
-            for one in body.features
-        ),
+        endpoints=endpoints_from(body.listeners),
+        features=features_from(body.features),
         rack=body.rack,
         log_dirs=tuple(one or ZERO_UUID for one in optional(body, "log_dirs", ())),
         previous_epoch=optional(body, "previous_broker_epoch", None),

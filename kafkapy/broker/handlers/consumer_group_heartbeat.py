@@ -6,16 +6,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.groups.asking import ask
+from kafkapy.broker.groups.heartbeats import heartbeat_fields
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields
 from kafkapy.broker.requests.translations import millis, optional
 from kafkapy.broker.security.authorizer.asking import describable, require
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import Refused
 from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHeard
 from kafkapy.group.consumer.member import Target
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.kraft.uuids import ZERO_UUID, uuid_to_text
-from kafkapy.protocol.error_messages import message_of_heartbeat
-from kafkapy.protocol.heartbeat_response import pack_heartbeat_response
+from kafkapy.protocol.handwritten.heartbeat_response import pack_heartbeat_response
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,36 +65,9 @@ def _owned(listed: "Sequence[TopicPartitions] | None") -> Target | None:
 def _answer(
     call: "Call[ConsumerGroupHeartbeatRequest]", reply: ConsumerHeartbeatHeard | Refused
 ) -> Fields | Encoded:
-    if isinstance(reply, Refused):
-        return {
-            "throttle_time": 0,
-            "error_code": reply.code,
-            "error_message": message_of_heartbeat(reply),
-            "member_id": None,
-            "member_epoch": 0,
-            "heartbeat_interval": 0,
-            "assignment": None,
-        }
-    if reply.assignment is None:
+    if isinstance(reply, ConsumerHeartbeatHeard) and reply.assignment is None:
         packed = pack_heartbeat_response(
             call.correlation_id, reply.member_id, reply.member_epoch, reply.heartbeat_interval_ms
         )
         return Encoded((packed,))
-    return {
-        "throttle_time": 0,
-        "error_code": ErrorCode.NONE,
-        "error_message": None,
-        "member_id": reply.member_id,
-        "member_epoch": reply.member_epoch,
-        "heartbeat_interval": reply.heartbeat_interval_ms,
-        "assignment": _assignment(reply.assignment),
-    }
-
-
-def _assignment(assignment: Target) -> Fields:
-    return {
-        "topic_partitions": [
-            {"topic_id": topic_id, "partitions": sorted(partitions)}
-            for topic_id, partitions in assignment.items()
-        ]
-    }
+    return heartbeat_fields(reply)

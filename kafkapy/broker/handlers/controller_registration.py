@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from kafkapy.broker.controller.ask import ask, verdict, whole
+from kafkapy.broker.controller.registrations import endpoints_from, features_from
 from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.kraft.controller.brokers.registration import RegisterController
-from kafkapy.kraft.records.metadata import Endpoint, FeatureRange
 from kafkapy.kraft.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -19,22 +19,7 @@ def handle(node: "HasController", call: "Call[ControllerRegistrationRequest]") -
     event = RegisterController(
         controller_id=body.controller_id,
         incarnation_id=body.incarnation_id or ZERO_UUID,
-        endpoints=tuple(
-            Endpoint(
-                name=one.name,
-                host=one.host,
-                port=one.port,
-                security_protocol=one.security_protocol,
-            )
-            for one in body.listeners
-        ),
-        features=tuple(
-            FeatureRange(
-                name=one.name,
-                min_supported_version=one.min_supported_version,
-                max_supported_version=one.max_supported_version,
-            )
-            for one in body.features
-        ),
+        endpoints=endpoints_from(body.listeners),
+        features=features_from(body.features),
     )
     return ask(node, event, lambda reply: {"throttle_time": 0, **verdict(None)}, whole)

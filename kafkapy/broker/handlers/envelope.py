@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kafkapy.broker.controller.envelope import address_from, principal_from
 from kafkapy.broker.controller.forwarding import says_not_controller
 from kafkapy.broker.requests.apis import Api, find_api
-from kafkapy.broker.requests.dispatch import encode, refusal
+from kafkapy.broker.requests.dispatch import encode_or_hang_up, refusal
 from kafkapy.broker.requests.request import Answer, Call, Fields, Hangup, Later, Peer, Resolved
 from kafkapy.broker.security.authorizer.needs import check
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
@@ -87,7 +87,7 @@ def _wrapped(role: "ControllerRole", inner: "Call[Any]", answer: Resolved) -> Fi
     if not role.controller.is_active and says_not_controller(answer):
         return _error(ErrorCode.NOT_CONTROLLER)
     try:
-        encoded = encode(inner, answer)
+        encoded = encode_or_hang_up(role.journal, inner, answer)
     except Hangup:  # the broker hangs up on its client
         return _error(ErrorCode.INVALID_REQUEST)
     parts = []

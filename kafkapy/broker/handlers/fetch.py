@@ -23,7 +23,7 @@ from kafkapy.core.errors import Refused
 from kafkapy.core.limits import FETCH_ANSWER_BYTES
 from kafkapy.core.time import Instant
 from kafkapy.core.time import later as after
-from kafkapy.protocol.fetch_response import (
+from kafkapy.protocol.handwritten.fetch_response import (
     FetchedPartition,
     NodeEndpoint,
     pack_fetch_response,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafkapy.broker.requests.needs import Fetches
-    from kafkapy.protocol.fetch_request import FetchRequestView
+    from kafkapy.protocol.handwritten.fetch_request import FetchRequestView
 
 _FIRST_WITH_LEADERS: Final = 16
 

@@ -8,16 +8,15 @@ so none of them can be altered.
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafkapy.broker.config.altering.alter import check_incremental, duplicates
+from kafkapy.broker.config.altering.alter import check_incremental
 from kafkapy.broker.config.resources import Resource
-from kafkapy.broker.controller.ask import verdict
+from kafkapy.broker.controller.altering import alter
 from kafkapy.broker.relays.permission import require_for_relay
-from kafkapy.broker.requests.request import Answer, Call, Fields, Later
+from kafkapy.broker.requests.request import Answer, Call
 from kafkapy.broker.security.authorizer.asking import require_for_configs
 from kafkapy.broker.views.permission import require_to_alter_view
-from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.kraft.acls import Operation
-from kafkapy.kraft.controller.configs import Alteration, AlterConfigs, ConfigReply
+from kafkapy.kraft.controller.configs import Alteration, AlterConfigs
 from kafkapy.kraft.controller.configs import Operation as ConfigOperation
 from kafkapy.kraft.image.delta import ConfigResource
 
@@ -35,48 +34,21 @@ if TYPE_CHECKING:
 
 
 def handle(node: "Needs", call: "Call[IncrementalAlterConfigsRequest]") -> Answer:
-    resources = call.body.resources
-    if not node.controller.is_active:
-        # It knows no brokers, and nothing of what is set.
-        refused = Refused(ErrorCode.NOT_CONTROLLER, "This node is not the active controller.")
-        return _response({(one.resource_type, one.resource_name): refused for one in resources})
-    brokers = node.controller.image.brokers
-    verdicts: dict[ConfigResource, Refused | None] = duplicates(
-        (one.resource_type, one.resource_name) for one in resources
-    )
-    changes: list[tuple[ConfigResource, tuple[Alteration, ...]]] = []
-    for one in resources:
-        resource = (one.resource_type, one.resource_name)
-        if resource in verdicts:
-            continue
+    def checked(resource: ConfigResource, one: "AlterConfigsResource") -> tuple[Alteration, ...]:
         alterations = _alterations(one)
-        try:
-            check_incremental(
-                node.config,
-                resource,
-                alterations,
-                brokers,
-                permit=partial(require_for_configs, node, call, Operation.ALTER_CONFIGS, *resource),
-            )
-            if resource[0] == int(Resource.TOPIC):
-                standing = node.controller.image.configs(*resource)
-                require_for_relay(node, call, resource[1], _told(alterations), standing)
-                require_to_alter_view(node, call, standing)
-        except Refused as refused:
-            verdicts[resource] = refused
-        else:
-            changes.append((resource, alterations))
-    promise = Later()
+        permit = partial(require_for_configs, node, call, Operation.ALTER_CONFIGS, *resource)
+        brokers = node.controller.image.brokers
+        check_incremental(node.config, resource, alterations, brokers, permit=permit)
+        if resource[0] == int(Resource.TOPIC):
+            standing = node.controller.image.configs(*resource)
+            require_for_relay(node, call, resource[1], _told(alterations), standing)
+            require_to_alter_view(node, call, standing)
+        return alterations
 
-    def decided(reply: ConfigReply | Refused) -> None:
-        for resource, _ in changes:
-            verdicts[resource] = reply if isinstance(reply, Refused) else reply[resource]
-        promise.resolve(_response(verdicts))
-
-    if not changes:
-        return _response(verdicts)
-    node.controller.submit(AlterConfigs(tuple(changes), call.body.validate_only), decided)
-    return promise
+    validate_only = call.body.validate_only
+    return alter(
+        node, call.body.resources, checked, lambda wanted: AlterConfigs(wanted, validate_only)
+    )
 
 
 def _alterations(resource: "AlterConfigsResource") -> tuple[Alteration, ...]:
@@ -89,17 +61,3 @@ def _told(alterations: tuple[Alteration, ...]) -> list[tuple[str, str | None]]:
         (one.key, None if one.operation == ConfigOperation.DELETE else one.value)
         for one in alterations
     ]
-
-
-def _response(verdicts: dict[ConfigResource, Refused | None]) -> Fields:
-    return {
-        "throttle_time": 0,
-        "responses": [
-            {
-                **verdict(refused),
-                "resource_type": kind,
-                "resource_name": name,
-            }
-            for (kind, name), refused in verdicts.items()
-        ],
-    }

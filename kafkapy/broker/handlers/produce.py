@@ -20,8 +20,8 @@ from kafkapy.broker.produce.appending import (
 from kafkapy.broker.requests.request import Answer, Call, Later
 from kafkapy.broker.transactions.verification import ToAppend, Verified, mode_of_produce
 from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
-from kafkapy.protocol.batch import TRANSACTIONAL_BIT, first_attributes, read_header
-from kafkapy.protocol.produce_request import ProduceRequestView
+from kafkapy.protocol.batches.batch import TRANSACTIONAL_BIT, first_attributes, read_header
+from kafkapy.protocol.handwritten.produce_request import ProduceRequestView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,17 +4,16 @@ Partitions that the group has not read yet are told to the share coordinator onc
 leaves; later heartbeats bring them.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkapy.broker.groups.asking import ask
+from kafkapy.broker.groups.heartbeats import heartbeat_fields
 from kafkapy.broker.requests.request import Answer, Call, Fields
 from kafkapy.broker.security.authorizer.asking import require
 from kafkapy.broker.share.request_checks import check_member_id
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.share.events import ShareHeartbeat, ShareHeartbeatHeard
-from kafkapy.group.share.member import Target
 from kafkapy.kraft.acls import Operation, ResourceType
-from kafkapy.protocol.error_messages import message_of_heartbeat
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -48,37 +47,6 @@ def handle(node: "Needs", call: "Call[ShareGroupHeartbeatRequest]") -> Answer:
     def answer(reply: ShareHeartbeatHeard | Refused) -> Fields:
         if isinstance(reply, ShareHeartbeatHeard) and reply.to_initialize is not None:
             node.shares.initialize(reply.to_initialize)
-        return _fields(reply)
+        return heartbeat_fields(reply)
 
     return ask(node.groups, event.group_id, event, answer)
-
-
-def _fields(reply: ShareHeartbeatHeard | Refused) -> Fields:
-    if isinstance(reply, Refused):
-        return {
-            "throttle_time": 0,
-            "error_code": reply.code,
-            "error_message": message_of_heartbeat(reply),
-            "member_id": None,
-            "member_epoch": 0,
-            "heartbeat_interval": 0,
-            "assignment": None,
-        }
-    return {
-        "throttle_time": 0,
-        "error_code": ErrorCode.NONE,
-        "error_message": None,
-        "member_id": reply.member_id,
-        "member_epoch": reply.member_epoch,
-        "heartbeat_interval": reply.heartbeat_interval_ms,
-        "assignment": None if reply.assignment is None else _assignment(reply.assignment),
-    }
-
-
-def _assignment(target: Target) -> dict[str, Any]:
-    return {
-        "topic_partitions": [
-            {"topic_id": topic_id, "partitions": sorted(partitions)}
-            for topic_id, partitions in target.items()
-        ]
-    }

@@ -15,14 +15,14 @@ from kafkapy.broker.partitions.needs import HasHook
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.broker.transactions.verification import Verified
-from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
+from kafkapy.core.errors import CannotEncode, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.core.time import later as after
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.log.append import AppendInfo, NotOneBatch, Origin, RecordsRefused, TooMuchAtOnce
 from kafkapy.log.producers.guards import VerificationGuard
-from kafkapy.protocol.batch import CODEC_MASK, Codec
-from kafkapy.protocol.produce_response import (
+from kafkapy.protocol.batches.batch import CODEC_MASK, Codec
+from kafkapy.protocol.handwritten.produce_response import (
     NodeEndpoint,
     ProducedPartition,
     pack_produce_response,
@@ -30,7 +30,7 @@ from kafkapy.protocol.produce_response import (
 
 if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import Appends
-    from kafkapy.protocol.produce_request import ProduceRequestView
+    from kafkapy.protocol.handwritten.produce_request import ProduceRequestView
 
 ALL: Final = -1
 NONE: Final = 0
@@ -326,7 +326,7 @@ def answer_of(
         frame = pack_produce_response(
             call.version, call.correlation_id, topics, node_endpoints=node_endpoints
         )
-    except AssertionError as unwritable:
+    except CannotEncode as unwritable:
         return Hangup(f"no answer can be written: {unwritable}")
     return Encoded((frame,))
 

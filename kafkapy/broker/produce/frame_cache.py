@@ -29,9 +29,14 @@ from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.log.append import AppendInfo, TooMuchAtOnce
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import ATTRIBUTES_AT, TRANSACTIONAL_BIT, first_attributes, read_header
-from kafkapy.protocol.produce_request import ProduceRequestView
-from kafkapy.protocol.produce_response import ProducedPartition, pack_produce_response
+from kafkapy.protocol.batches.batch import (
+    ATTRIBUTES_AT,
+    TRANSACTIONAL_BIT,
+    first_attributes,
+    read_header,
+)
+from kafkapy.protocol.handwritten.produce_request import ProduceRequestView
+from kafkapy.protocol.handwritten.produce_response import ProducedPartition, pack_produce_response
 
 if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import Appends

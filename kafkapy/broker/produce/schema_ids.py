@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 from kafkapy.broker.config.table.keys.schemas import RECORD_NAME, TOPIC_NAME, SchemaKeys
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.config import RecordCheck
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 SCHEMA_KEYS: Final = frozenset(SchemaKeys.table)
 _SETTINGS: Final = (

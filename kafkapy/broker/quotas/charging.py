@@ -33,9 +33,9 @@ from kafkapy.broker.quotas.client_quotas import (
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Later, Peer, Resolved
 from kafkapy.core.time import Instant, later
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.fetch_response import pack_fetch_response
 from kafkapy.protocol.framing import response_head
-from kafkapy.protocol.kio_schemas import load_response_schema
+from kafkapy.protocol.handwritten.fetch_response import pack_fetch_response
+from kafkapy.protocol.schemas.kio_schemas import load_response_schema
 
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node

@@ -10,9 +10,8 @@ from kafkapy.broker.raft.partition import (
     check_whole,
     endpoint_fields,
     endpoints_from,
+    epoch_fields,
     leader_of,
-    named,
-    node_endpoint_fields,
     node_endpoints_from,
     the_answered,
     the_partition,
@@ -94,17 +93,7 @@ def end_from(body: Any, version: int) -> EndQuorumEpochRequest:
 
 
 def response_fields(answer: EpochResponse, listener: str) -> Fields:
-    partition = {
-        "partition_index": 0,
-        "error_code": answer.error,
-        "leader_id": named(answer.leader_id),
-        "leader_epoch": answer.epoch,
-    }
-    return {
-        "error_code": ErrorCode.NONE,
-        "topics": [{"topic_name": METADATA_TOPIC, "partitions": [partition]}],
-        "node_endpoints": node_endpoint_fields(answer.leader_id, answer.leader_endpoints, listener),
-    }
+    return epoch_fields(answer, listener)
 
 
 def response_from(answer: Any, listener: str) -> EpochResponse:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kafkapy.broker.raft.partition import (
     METADATA_TOPIC,
     check_whole,
+    leader_for,
     named,
     node_endpoints_from,
     the_answered,
@@ -21,7 +22,11 @@ from kafkapy.kraft.log.snapshot_file import SnapshotId
 from kafkapy.kraft.quorum.messages import NOT_SAID, FetchRequest, FetchResponse
 from kafkapy.kraft.quorum.voters import ReplicaKey
 from kafkapy.kraft.uuids import METADATA_TOPIC_ID
-from kafkapy.protocol.fetch_response import FetchedPartition, NodeEndpoint, pack_fetch_response
+from kafkapy.protocol.handwritten.fetch_response import (
+    FetchedPartition,
+    NodeEndpoint,
+    pack_fetch_response,
+)
 
 FIRST_VERSION: Final = 12
 _FIRST_BY_ID: Final = 13
@@ -115,8 +120,7 @@ def pack_response(
 def _node_endpoints(answer: FetchResponse, version: int, listener: str) -> list[NodeEndpoint]:
     if answer.leader_id is None or version < _FIRST_WITH_ENDPOINTS:
         return []
-    ends = answer.leader_endpoints
-    at = [one for one in ends if one.listener == listener] or list(ends)[:1]
+    at = leader_for(answer, listener)
     return [(answer.leader_id, one.host, one.port, None) for one in at]
 
 

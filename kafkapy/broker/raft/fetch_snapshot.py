@@ -64,7 +64,7 @@ def response_fields(
     return {
         "error_code": ErrorCode.NONE,
         "topics": [{"name": METADATA_TOPIC, "partitions": [partition]}],
-        "node_endpoints": node_endpoint_fields(answer.leader_id, answer.leader_endpoints, listener),
+        "node_endpoints": node_endpoint_fields(answer, listener),
     }
 
 

@@ -5,8 +5,9 @@ names is refused as a whole.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from kafkapy.broker.requests.request import Fields
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.kraft.quorum.voters import VoterAddress
 
@@ -53,14 +54,49 @@ def endpoints_from(rows: Iterable[Any]) -> tuple[VoterAddress, ...]:
     return tuple(VoterAddress(row.name, row.host, int(row.port)) for row in rows)
 
 
-def node_endpoint_fields(
-    leader_id: int | None, endpoints: Sequence[VoterAddress], listener: str
-) -> list[dict[str, Any]]:
-    """Where the leader is for whoever asked on `listener`, in an answer."""
-    if leader_id is None:
+class Answer(Protocol):
+    """What every answer of the quorum tells of its epoch."""
+
+    @property
+    def error(self) -> ErrorCode: ...
+
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def leader_id(self) -> int | None: ...
+
+    @property
+    def leader_endpoints(self) -> Sequence[VoterAddress]: ...
+
+
+def epoch_fields(answer: Answer, listener: str, **more: object) -> Fields:
+    """The answer to a vote, or to news of an epoch; `more` of the partition."""
+    partition = {
+        "partition_index": 0,
+        "error_code": answer.error,
+        "leader_id": named(answer.leader_id),
+        "leader_epoch": answer.epoch,
+        **more,
+    }
+    return {
+        "error_code": ErrorCode.NONE,
+        "topics": [{"topic_name": METADATA_TOPIC, "partitions": [partition]}],
+        "node_endpoints": node_endpoint_fields(answer, listener),
+    }
+
+
+def node_endpoint_fields(answer: Answer, listener: str) -> list[Fields]:
+    if answer.leader_id is None:
         return []
-    at = [one for one in endpoints if one.listener == listener] or list(endpoints)[:1]
-    return [{"node_id": leader_id, "host": one.host, "port": one.port} for one in at]
+    at = leader_for(answer, listener)
+    return [{"node_id": answer.leader_id, "host": one.host, "port": one.port} for one in at]
+
+
+def leader_for(answer: Answer, listener: str) -> list[VoterAddress]:
+    """Where the leader is for whoever asked on `listener`."""
+    ends = answer.leader_endpoints
+    return [one for one in ends if one.listener == listener] or list(ends)[:1]
 
 
 def node_endpoints_from(

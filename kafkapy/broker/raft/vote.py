@@ -5,9 +5,8 @@ from typing import Any
 from kafkapy.broker.raft.partition import (
     METADATA_TOPIC,
     check_whole,
+    epoch_fields,
     leader_of,
-    named,
-    node_endpoint_fields,
     node_endpoints_from,
     the_answered,
     the_partition,
@@ -54,18 +53,7 @@ def request_from(body: Any, version: int) -> VoteRequest:
 
 
 def response_fields(answer: VoteResponse, listener: str) -> Fields:
-    partition = {
-        "partition_index": 0,
-        "error_code": answer.error,
-        "leader_id": named(answer.leader_id),
-        "leader_epoch": answer.epoch,
-        "vote_granted": answer.is_granted,
-    }
-    return {
-        "error_code": ErrorCode.NONE,
-        "topics": [{"topic_name": METADATA_TOPIC, "partitions": [partition]}],
-        "node_endpoints": node_endpoint_fields(answer.leader_id, answer.leader_endpoints, listener),
-    }
+    return epoch_fields(answer, listener, vote_granted=answer.is_granted)
 
 
 def response_from(answer: Any, listener: str) -> VoteResponse:

@@ -13,7 +13,7 @@ from typing import Final
 
 from kafkapy.broker.relays.reading import Recent
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.protocol.batches.records import NewRecord, Record
 from kafkapy.relays.progress import NOTHING, due_of, offset_of
 from kafkapy.relays.schedule import Schedule
 

@@ -16,7 +16,7 @@ Here nobody asks who asks (`Peer.is_this_node`) and nothing is held against a qu
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkapy.broker.requests.dispatch import dispatch_freely, encode
+from kafkapy.broker.requests.dispatch import dispatch_freely, encode_or_hang_up
 from kafkapy.broker.requests.request import Call, Hangup, Later, Peer, Resolved
 from kafkapy.core.errors import Corrupt, ErrorCode, Refused
 from kafkapy.core.seams import Answered, OtherNodes
@@ -83,10 +83,11 @@ class NodeCalls:
 
     def _answered(self, api: ApiKey, call: Call[Any], answer: Resolved, then: Answered) -> None:
         try:
-            data = b"".join(part for part in encode(call, answer) if isinstance(part, bytes))
+            parts = encode_or_hang_up(self._node.journal, call, answer)
         except Hangup as failed:
             then(Refused(ErrorCode.NETWORK_EXCEPTION, str(failed)))
             return
+        data = b"".join(part for part in parts if isinstance(part, bytes))
         view = memoryview(data)[_SIZE_BYTES:]
         _, body_at = read_response_head(api, call.version, view)
         response = decode_response(api, call.version, view[body_at:])

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kafkapy.core.errors import Corrupt
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     BatchHeader,
     Codec,
     batches,
@@ -20,7 +20,7 @@ from kafkapy.protocol.batch import (
     payload,
     records,
 )
-from kafkapy.protocol.records import Record, starts, walk
+from kafkapy.protocol.batches.records import Record, starts, walk
 
 # A batch is looked for one by one; where the records of smaller ones begin is found again at once.
 _KEPT_BATCHES: Final = 64

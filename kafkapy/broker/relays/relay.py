@@ -30,7 +30,7 @@ from kafkapy.core.time import Instant, later
 from kafkapy.hooks.api import Place
 from kafkapy.hooks.guarded import Guarded, HookFailed
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.protocol.batch import BatchHeader, Codec
+from kafkapy.protocol.batches.batch import BatchHeader, Codec
 from kafkapy.relays.progress import Progress, from_text, start_at
 from kafkapy.relays.rule import Rule, Sent
 from kafkapy.relays.schedule import Schedule

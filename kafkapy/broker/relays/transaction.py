@@ -32,8 +32,8 @@ from kafkapy.core.ids import NO_NODE, TopicPartition
 from kafkapy.core.jobs import WAITING, Pause
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import Codec, build_batch
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.batch import Codec, build_batch
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.relays.placing import partition_of
 from kafkapy.relays.rule import Sent
 

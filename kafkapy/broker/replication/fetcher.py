@@ -31,7 +31,7 @@ from kafkapy.core.errors import Corrupt, DiskFailed, ErrorCode
 from kafkapy.core.seams import Clock, Journal, Timer
 from kafkapy.core.time import later
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.replica_fetch import FetchedRow, ReplicaAnswer, ReplicaRow
+from kafkapy.protocol.handwritten.replica_fetch import FetchedRow, ReplicaAnswer, ReplicaRow
 
 _RETRY_MS: Final = 20
 # Partitions in a request: some milliseconds at either end.

@@ -1,8 +1,8 @@
 """What a follower asks of its leader on the wire: Fetch in a session, and ListOffsets when it
 has lost touch. Records in answers are views of the frame: they go to the file as they are.
 
-Between nodes of today it is packed by hand (protocol/replica_fetch.py); with brokers that speak
-only older versions kio's schemas do the work.
+Between nodes of today it is packed by hand (protocol/handwritten/replica_fetch.py); with brokers
+that speak only older versions kio's schemas do the work.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,8 +12,7 @@ from uuid import UUID
 from kafkapy.broker.requests.request import Fields
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.messages import decode_response, encode_request
-from kafkapy.protocol.replica_fetch import (
+from kafkapy.protocol.handwritten.replica_fetch import (
     FIRST_VERSION,
     FetchedRow,
     ReplicaAnswer,
@@ -21,6 +20,7 @@ from kafkapy.protocol.replica_fetch import (
     pack_replica_fetch,
     read_replica_answer,
 )
+from kafkapy.protocol.messages import decode_response, encode_request
 
 # From v12 on the leader tells where logs part, from v13 on topics have ids: brokers of Kafka 3.1.
 FETCH_VERSIONS: Final = (13, 18)

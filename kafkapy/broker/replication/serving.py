@@ -23,11 +23,15 @@ from kafkapy.broker.requests.request import Answer, Call, Encoded, Later
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.seams import Rng, Timer
 from kafkapy.core.time import later
-from kafkapy.protocol.fetch_response import FetchedPartition, FetchedTopic, pack_fetch_response
+from kafkapy.protocol.handwritten.fetch_response import (
+    FetchedPartition,
+    FetchedTopic,
+    pack_fetch_response,
+)
 
 if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import Fetches
-    from kafkapy.protocol.fetch_request import FetchRequestView
+    from kafkapy.protocol.handwritten.fetch_request import FetchRequestView
 
 # From here on topics have ids, which a session goes by.
 FIRST_VERSION: Final = 13

@@ -18,13 +18,14 @@ from kafkapy.broker.quotas.client_quotas import ClientQuotas
 from kafkapy.broker.requests.apis import Api, find_api
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Hangup, Part, Peer, Resolved
 from kafkapy.broker.security.authorizer.needs import check
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import CannotEncode, ErrorCode, Refused
+from kafkapy.core.seams import Journal
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.fetch_request import decode_fetch_request
 from kafkapy.protocol.framing import RequestHeader, frame, read_request_header, response_head
-from kafkapy.protocol.kio_schemas import load_response_schema
+from kafkapy.protocol.handwritten.fetch_request import decode_fetch_request
+from kafkapy.protocol.handwritten.produce_request import decode_produce_request
 from kafkapy.protocol.messages import decode_request, encode_response
-from kafkapy.protocol.produce_request import decode_produce_request
+from kafkapy.protocol.schemas.kio_schemas import load_response_schema
 
 if TYPE_CHECKING:
     from kafkapy.broker.node.node import Node
@@ -105,8 +106,7 @@ def _decode_and_handle(node: "Node", request: memoryview, peer: Peer) -> tuple[C
     except Exception as bug:
         # Ours, not the client's: say so with all there is, and give up this connection
         # only. What a stranger sends must not stop the node (docs/decisions/0004).
-        node.journal.error("bug", api=api.key.name, version=call.version, trace=format_exc())
-        raise Hangup(f"a bug of kafkapy in {api.key.name}: {bug!r}") from bug
+        raise _told(node.journal, call, bug) from bug
 
 
 def encode(call: Call[Any], answer: Resolved) -> Sequence[Part]:
@@ -121,8 +121,25 @@ def encode(call: Call[Any], answer: Resolved) -> Sequence[Part]:
     head = response_head(call.api_key, call.version, call.correlation_id)
     try:
         return (frame(head, encode_response(call.api_key, call.version, answer)),)
-    except AssertionError as unwritable:
+    except CannotEncode as unwritable:
         raise Hangup(f"no answer can be written: {unwritable}") from unwritable
+
+
+def encode_or_hang_up(journal: Journal, call: Call[Any], answer: Resolved) -> Sequence[Part]:
+    """`encode`, where a bug in what a handler answers costs no more than one in the handler."""
+    try:
+        return encode(call, answer)
+    except Hangup:
+        raise
+    except Exception as bug:
+        raise _told(journal, call, bug) from bug
+
+
+def _told(journal: Journal, call: Call[Any], bug: Exception) -> Hangup:
+    api = find_api(call.api_key, is_controller=call.peer.is_controller_listener)
+    assert api is not None, call.api_key  # it was dispatched
+    journal.error("bug", api=api.key.name, version=call.version, trace=format_exc())
+    return Hangup(f"a bug of kafkapy in {api.key.name}: {bug!r}")
 
 
 def refusal(call: Call[Any], refused: Refused) -> Mapping[str, Any]:

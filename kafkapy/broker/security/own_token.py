@@ -1,8 +1,6 @@
 """A node's own token, of the provider whose tokens other nodes take.
 
-    asked --issued--> kept, and asked anew within the last part of its life
-      |                                   |
-      +--failed: backoff, twice as long --+
+    asked --issued--> kept, and asked anew within the last part of its life (refreshing.py)
 
 A login takes the token that there is and waits for none: before the first is there it fails, and is
 tried again as after any failure. Of a token only its times are looked at: who judges it is the
@@ -20,10 +18,11 @@ from kafkapy.broker.config.security.own_token import RefreshTimes, TokenSource
 from kafkapy.broker.security.fetching import Fetch, FetchRequest
 from kafkapy.broker.security.mechanism import LoginFailed
 from kafkapy.broker.security.oauthbearer import BadToken
+from kafkapy.broker.security.refreshing import Backoff, Refreshed
 from kafkapy.broker.security.unsecured_tokens import json_part, seconds
 from kafkapy.core.errors import DiskFailed
-from kafkapy.core.seams import Callback, Clock, Disk, Journal, Rng, Timer
-from kafkapy.core.time import Instant, later
+from kafkapy.core.seams import Clock, Disk, Journal, Rng
+from kafkapy.core.time import Instant
 
 # An answer is a token of some kilobytes and a few words.
 _MOST_BYTES: Final = 256 * 1024
@@ -106,57 +105,37 @@ class FetchedToken:
         rng: Rng,
         journal: Journal,
     ) -> None:
-        self._fetch = fetch
-        self._request = request_for(source)
+        self._url = source.url
         self._times = times
         self._clock = clock
         self._rng = rng
-        self._journal = journal
         self._token: str | None = None
         self._expires = Instant(0)
-        self._timer: Timer | None = None
-        # Which question is out, if one is: an answer to another comes too late.
-        self._question = 0
-        self._is_asking = False
-        self._failures = 0
+        self._refreshed = Refreshed(
+            "token of its own",
+            fetch,
+            request_for(source),
+            self._take,
+            BadToken,
+            self._backoff,
+            clock,
+            journal,
+        )
 
     def __call__(self) -> str:
         if self._token is None or self._expires <= self._clock.wall():
-            raise LoginFailed(f"no token from {self._request.url} yet")
+            raise LoginFailed(f"no token from {self._url} yet")
         return self._token
 
     def start(self) -> None:
-        self._ask()
+        self._refreshed.ask()
 
-    def _ask(self) -> None:
-        request = self._request
-        self._question += 1
-        question = self._question
-        self._is_asking = True
-        # Whoever fetches bounds each step of it; this bounds all of them.
-        patience_ms = 2 * (request.connect_timeout_ms + request.read_timeout_ms)
-        late = OSError("it took too long")
-        self._call_in(patience_ms, lambda: self._answered(question, late))
-        self._fetch(request, lambda answer: self._answered(question, answer))
-
-    def _answered(self, question: int, answer: bytes | OSError) -> None:
-        if question != self._question or not self._is_asking:
-            return
-        self._is_asking = False
+    def _take(self, answer: bytes) -> int:
         now = self._clock.wall()
-        try:
-            if isinstance(answer, OSError):
-                raise answer
-            token = token_of(answer)
-            issued, self._expires = life_of(token, now)
-        except (OSError, BadToken) as bad:
-            self._failed(bad)
-            return
+        token = token_of(answer)
+        issued, self._expires = life_of(token, now)
         self._token = token
-        if self._failures:
-            self._journal.info("token of its own fetched again", url=self._request.url)
-        self._failures = 0
-        self._call_in(self._refresh_in(issued, now), self._ask)
+        return self._refresh_in(issued, now)
 
     def _refresh_in(self, issued: Instant, now: Instant) -> int:
         """After a share of its life with some chance in it; not in its last minutes, nor at once,
@@ -170,17 +149,6 @@ class FetchedToken:
             wanted = max(wanted, now + times.min_period_ms)
         return max(0, wanted - now)
 
-    def _failed(self, bad: Exception) -> None:
-        if not self._failures:
-            self._journal.error("token of its own not fetched", url=self._request.url, reason=bad)
+    def _backoff(self) -> Backoff:
         times = self._times()
-        # Beyond thirty doublings it is the bound in any case.
-        wait_ms = times.backoff_ms << min(self._failures, 30)
-        self._failures += 1
-        self._call_in(min(wait_ms, times.backoff_max_ms), self._ask)
-
-    def _call_in(self, delay_ms: int, then: Callback) -> None:
-        """In place of what was to be called before."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._clock.call_at(later(self._clock.now(), delay_ms), then)
+        return Backoff(times.backoff_ms, times.backoff_max_ms)

@@ -32,8 +32,8 @@ from kafkapy.core.seams import Callback, Clock, Journal, OtherNodes
 from kafkapy.core.time import Instant, later
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import HEADER_SIZE, batches, build_batch, records
-from kafkapy.protocol.records import NewRecord, Record, encode
+from kafkapy.protocol.batches.batch import HEADER_SIZE, batches, build_batch, records
+from kafkapy.protocol.batches.records import NewRecord, Record, encode
 from kafkapy.share.partition import DeadLetter
 
 REJECTED: Final = "Offset rejected by client."

@@ -22,7 +22,7 @@ from kafkapy.core.errors import DiskFailed, Refused
 from kafkapy.core.seams import Clock
 from kafkapy.core.time import Instant
 from kafkapy.kraft.image.image import TOPIC_RESOURCE, MetadataImage
-from kafkapy.protocol.batch import read_header
+from kafkapy.protocol.batches.batch import read_header
 
 if TYPE_CHECKING:
     from kafkapy.broker.share.led import LedShare

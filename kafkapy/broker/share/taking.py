@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from kafkapy.broker.share.led import LedShare
 from kafkapy.core.seams import Clock
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import BatchHeader, batches
+from kafkapy.protocol.batches.batch import BatchHeader, batches
 from kafkapy.share.partition import Acquired, Asked, Span
 
 # Reads in a row that give nothing, as of a long aborted transaction, before others are served.

@@ -42,7 +42,7 @@ from kafkapy.group.share.events import (
 from kafkapy.group.topics import TopicPartitions
 from kafkapy.kraft.image.delta import Delta
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.protocol.batch import Codec
+from kafkapy.protocol.batches.batch import Codec
 from kafkapy.share.coordinator.events import (
     NOTHING_READ,
     DeleteState,

@@ -22,7 +22,7 @@ from kafkapy.broker.requests.request import Peer
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.protocol.compression import Codec
+from kafkapy.protocol.compression.codecs import Codec
 
 # As Kafka: everything, and nothing.
 ALL: Final = "*"

@@ -18,7 +18,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock
 from kafkapy.core.step import TransactionEnded
 from kafkapy.log.append import Origin
-from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.batches.control_records import build_marker
 
 Told = Callable[[ErrorCode], None]
 

@@ -25,7 +25,7 @@ from kafkapy.core.seams import Clock, Journal
 from kafkapy.core.turn import Turn
 from kafkapy.hooks.guarded import Guarded, HookFailed
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import BatchHeader, batches
+from kafkapy.protocol.batches.batch import BatchHeader, batches
 from kafkapy.views.batch import filtered
 from kafkapy.views.condition import Condition
 from kafkapy.views.memory import Memory

@@ -24,8 +24,8 @@ from kafkapy.broker.fetch.sessions import Wanted
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.kraft.views import IsView
-from kafkapy.protocol.fetch_request import FetchRequestView
-from kafkapy.protocol.fetch_response import FetchedPartition
+from kafkapy.protocol.handwritten.fetch_request import FetchRequestView
+from kafkapy.protocol.handwritten.fetch_response import FetchedPartition
 
 if TYPE_CHECKING:
     from kafkapy.broker.requests.needs import Reads

@@ -19,8 +19,15 @@ from uuid import UUID
 from kafkapy.cli.arguments import file_name
 from kafkapy.cli.main import Failed
 from kafkapy.core.errors import Corrupt
-from kafkapy.protocol.batch import BatchHeader, Codec, Record, batches, crc_is_valid, records
-from kafkapy.protocol.control_records import control_type
+from kafkapy.protocol.batches.batch import (
+    BatchHeader,
+    Codec,
+    Record,
+    batches,
+    crc_is_valid,
+    records,
+)
+from kafkapy.protocol.batches.control_records import control_type
 
 Decode = Callable[[Record], Any]
 _INDEX: Final = struct.Struct(">ii")

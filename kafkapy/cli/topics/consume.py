@@ -24,7 +24,7 @@ from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import BatchHeader, Record, batches, records
+from kafkapy.protocol.batches.batch import BatchHeader, Record, batches, records
 
 _WAIT_MS: Final = 500
 _ATTEMPTS: Final = 100

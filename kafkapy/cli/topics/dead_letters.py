@@ -22,7 +22,7 @@ from kafkapy.cli.output import Progress, show
 from kafkapy.cli.topics.consume import as_json, as_time, consumed
 from kafkapy.cli.topics.produce import send
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord
+from kafkapy.protocol.batches.batch import NewRecord
 from kafkapy.relays.letters import NOT_FORGOTTEN, UNKNOWN, Letter, Over, are_over, letter_of
 
 _AT_ONCE: Final = 500

@@ -26,7 +26,7 @@ from kafkapy.cli.main import Failed
 from kafkapy.cli.output import Progress
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import Codec, NewRecord, build_batch
+from kafkapy.protocol.batches.batch import Codec, NewRecord, build_batch
 from kafkapy.protocol.partitioner import partition_for_key
 
 _NO_TIMESTAMP: Final = -1

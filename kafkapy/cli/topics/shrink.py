@@ -33,8 +33,8 @@ from kafkapy.cli.topics.shrink_checks import (
 )
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import build_batch
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.batch import build_batch
+from kafkapy.protocol.batches.records import NewRecord
 
 TOPIC_RESOURCE: Final = 2
 _OWN: Final = 1  # the source of a setting: the topic's own

@@ -7,8 +7,8 @@ partition carries the epoch it was assigned at (KIP-1251).
 from collections.abc import Iterable
 
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.group.consumer.checks import known_member
 from kafkapy.group.consumer.group import ConsumerGroup
+from kafkapy.group.members import known_member
 from kafkapy.group.offsets.events import Committer, OffsetToCommit
 from kafkapy.group.topics import Topics
 

@@ -14,23 +14,23 @@ from typing import Any
 from uuid import UUID
 
 from kafkapy.group.consumer import regexes
-from kafkapy.group.consumer.checks import check_room
 from kafkapy.group.consumer.draft import ConsumerDraft
 from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHeard
 from kafkapy.group.consumer.group import ConsumerGroup
-from kafkapy.group.consumer.member import JOINING, Holding, Profile, Target, partitions_of
+from kafkapy.group.consumer.member import Holding, Profile, Target, partitions_of
 from kafkapy.group.consumer.membership import subscribe
 from kafkapy.group.consumer.reconcile import Reconciliation, next_holding
 from kafkapy.group.consumer.stored import holding_record, profile_record
 from kafkapy.group.consumer.targets import update_epoch, update_targets
 from kafkapy.group.consumer.timers import clear_member_timers, expect_member, expect_revocation
+from kafkapy.group.members import JOINING, check_room
 from kafkapy.group.plan import Context
 from kafkapy.group.topics import Topics
 
 
 def heartbeat(event: ConsumerHeartbeat, draft: ConsumerDraft, ctx: Context) -> None:
     member_id = event.member_id or event.fresh_member_id
-    check_room(draft.group, member_id, ctx)
+    check_room("consumer", draft.group, member_id, ctx.settings.consumer_max_size)
     standing = subscribe(event, member_id, draft)
     before = draft.group.holding(member_id)
     if standing is not None and standing.is_classic:

@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from kafkapy.group import timers
 from kafkapy.group.consumer import regexes
-from kafkapy.group.consumer.checks import known_member, known_static_member
+from kafkapy.group.consumer.checks import known_static_member
 from kafkapy.group.consumer.draft import ConsumerDraft
 from kafkapy.group.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatHeard
-from kafkapy.group.consumer.member import LEAVING_FOR_A_WHILE, OWNS_NOTHING
+from kafkapy.group.consumer.member import OWNS_NOTHING
 from kafkapy.group.consumer.stored import epoch_record, holding_record, member_tombstones
 from kafkapy.group.consumer.timers import clear_member_timers
+from kafkapy.group.members import LEAVING_FOR_A_WHILE, known_member
 from kafkapy.group.plan import Context
 from kafkapy.group.topics import fingerprint
 

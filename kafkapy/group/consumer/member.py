@@ -20,11 +20,6 @@ from uuid import UUID
 from kafkapy.core.data import dataclass
 from kafkapy.group.records import ClassicMemberMetadata
 
-# What a member sends as its epoch instead of one.
-JOINING: Final = 0
-LEAVING: Final = -1
-LEAVING_FOR_A_WHILE: Final = -2
-
 Target = Mapping[UUID, frozenset[int]]
 Owned = Mapping[UUID, Mapping[int, int]]
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.group.consumer.checks import check_epoch, known_member, known_static_member
+from kafkapy.group.consumer.checks import is_within, known_static_member
 from kafkapy.group.consumer.draft import ConsumerDraft
 from kafkapy.group.consumer.events import ConsumerHeartbeat
-from kafkapy.group.consumer.member import JOINING, LEAVING_FOR_A_WHILE, Profile
+from kafkapy.group.consumer.member import Profile
 from kafkapy.group.consumer.stored import (
     holding_record,
     member_tombstones,
@@ -14,6 +14,7 @@ from kafkapy.group.consumer.stored import (
     target_record,
 )
 from kafkapy.group.consumer.timers import clear_member_timers
+from kafkapy.group.members import JOINING, LEAVING_FOR_A_WHILE, check_epoch, known_member
 
 
 def subscribe(event: ConsumerHeartbeat, member_id: str, draft: ConsumerDraft) -> Profile | None:
@@ -28,7 +29,9 @@ def subscribe(event: ConsumerHeartbeat, member_id: str, draft: ConsumerDraft) ->
         return _join_static(event.instance_id, member_id, draft)
     else:
         profile = known_static_member(group, event.instance_id, member_id)
-    check_epoch(group.holding(member_id), event.member_epoch, event.owned)
+    holding = group.holding(member_id)
+    has_no_more = is_within(event.owned, holding.assigned)
+    check_epoch("consumer", holding, event.member_epoch, has_no_more=has_no_more)
     return profile
 
 

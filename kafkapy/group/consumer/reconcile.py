@@ -22,6 +22,7 @@ from kafkapy.group.consumer.member import (
     Owned,
     Target,
 )
+from kafkapy.group.members import previous_epoch
 
 
 class Reconciliation(NamedTuple):
@@ -105,12 +106,10 @@ def _without_unsubscribed(holding: Holding, asked: Reconciliation) -> Holding:
 def _changed(
     holding: Holding, epoch: int, state: MemberState, assigned: Owned, pending: Owned
 ) -> Holding:
-    # The previous epoch is what a member that missed our answer comes with.
-    previous = holding.previous_epoch if epoch == holding.epoch else holding.epoch
     return replace(
         holding,
         epoch=epoch,
-        previous_epoch=previous,
+        previous_epoch=previous_epoch(holding, epoch),
         state=state,
         assigned=assigned,
         pending_revocation=pending,

@@ -2,7 +2,8 @@
 
 from kafkapy.core.time import later
 from kafkapy.group import timers
-from kafkapy.group.consumer.member import LEAVING_FOR_A_WHILE, Holding, MemberState, Profile
+from kafkapy.group.consumer.member import Holding, MemberState, Profile
+from kafkapy.group.members import LEAVING_FOR_A_WHILE
 from kafkapy.group.plan import Context, Plan
 
 

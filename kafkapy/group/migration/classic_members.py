@@ -29,7 +29,7 @@ from kafkapy.group.classic.events import (
 )
 from kafkapy.group.classic.group import CONSUMER_PROTOCOL_TYPE
 from kafkapy.group.consumer import regexes
-from kafkapy.group.consumer.checks import check_room, known_member, known_static_member
+from kafkapy.group.consumer.checks import known_static_member
 from kafkapy.group.consumer.draft import ConsumerDraft
 from kafkapy.group.consumer.events import everything
 from kafkapy.group.consumer.group import ConsumerGroup, ToldToRejoin
@@ -45,6 +45,7 @@ from kafkapy.group.consumer.membership import replace_static
 from kafkapy.group.consumer.targets import update_epoch, update_targets
 from kafkapy.group.consumer.timers import clear_member_timers, expect_member
 from kafkapy.group.embedded import Subscription, read_subscription, version_of
+from kafkapy.group.members import check_room, known_member
 from kafkapy.group.migration.downgrade import downgrade, embed, should_downgrade
 from kafkapy.group.migration.upgrade import classic_metadata
 from kafkapy.group.plan import Context
@@ -58,7 +59,7 @@ def join(event: JoinGroup, draft: ConsumerDraft, ctx: Context) -> None:
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     is_unknown = event.member_id == NO_MEMBER_ID
     member_id = event.fresh_member_id if is_unknown else event.member_id
-    check_room(draft.group, member_id, ctx)
+    check_room("consumer", draft.group, member_id, ctx.settings.consumer_max_size)
     _check_protocols(event, draft.group)
     if is_unknown and event.instance_id is None and event.needs_known_member_id:
         # Before its subscription is looked at, as by Kafka.

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from kafkapy.core.data import dataclass
-from kafkapy.protocol.schema import array, byte_string, int32, int64, string
+from kafkapy.protocol.schemas.schema import array, byte_string, int32, int64, string
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,16 @@ from typing import ClassVar, Final
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
-from kafkapy.protocol.schema import array, byte_string, int8, int32, int64, string, struct, uuid
+from kafkapy.protocol.schemas.schema import (
+    array,
+    byte_string,
+    int8,
+    int32,
+    int64,
+    string,
+    struct,
+    uuid,
+)
 
 _V0 = range(1)
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
-from kafkapy.protocol.schema import int32, int64, string, uuid
+from kafkapy.protocol.schemas.schema import int32, int64, string, uuid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from kafkapy.core.data import dataclass
 from kafkapy.group.records.consumer import TargetPartitions
-from kafkapy.protocol.schema import array, int8, int32, int64, string, uuid
+from kafkapy.protocol.schemas.schema import array, int8, int32, int64, string, uuid
 
 _V0 = range(1)
 

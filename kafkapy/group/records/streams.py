@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from kafkapy.core.data import dataclass
-from kafkapy.protocol.schema import (
+from kafkapy.protocol.schemas.schema import (
     array,
     int8,
     int16,

@@ -15,8 +15,8 @@ from uuid import UUID
 
 from kafkapy.core.time import later
 from kafkapy.group import timers
+from kafkapy.group.members import JOINING, check_epoch, check_room, known_member, previous_epoch
 from kafkapy.group.plan import Context
-from kafkapy.group.share.checks import check_epoch, check_room, known_member
 from kafkapy.group.share.events import (
     ShareHeartbeat,
     ShareHeartbeatHeard,
@@ -28,7 +28,7 @@ from kafkapy.group.share.group import (
     ShareGroup,
     ShareRefreshWanted,
 )
-from kafkapy.group.share.member import JOINING, Holding, Profile, Target
+from kafkapy.group.share.member import Holding, Profile, Target
 from kafkapy.group.share.simple import Subscriber, assign
 from kafkapy.group.share.stored import (
     assignment_epoch_record,
@@ -44,11 +44,11 @@ from kafkapy.group.topics import Topic, TopicPartitions, fingerprint
 
 def heartbeat(event: ShareHeartbeat, draft: ShareDraft, ctx: Context) -> None:
     group, member_id = draft.group, event.member_id
-    check_room(group, member_id, ctx)
+    check_room("share", group, member_id, ctx.settings.share_max_size)
     standing = group.profiles.get(member_id)
     if standing is None and event.member_epoch != JOINING:
         known_member(group, member_id)
-    check_epoch(group.holding(member_id), event.member_epoch)
+    check_epoch("share", group.holding(member_id), event.member_epoch)
     before = group.holding(member_id)
     profile = _updated(standing or Profile(member_id), event)
     if profile != standing:
@@ -166,9 +166,8 @@ def _reconcile(draft: ShareDraft, profile: Profile, ctx: Context, *, has_changed
     if has_changed:
         ids = {topic.topic_id for topic in _topics(profile, ctx)}
         assigned = {topic_id: found for topic_id, found in assigned.items() if topic_id in ids}
-    after = Holding(group.assignment_epoch, holding.epoch, assigned)
-    if holding.epoch == after.epoch:
-        after = replace(after, previous_epoch=holding.previous_epoch)
+    epoch = group.assignment_epoch
+    after = Holding(epoch, previous_epoch(holding, epoch), assigned)
     if after != holding:
         draft.write(holding_record(group.group_id, profile.member_id, after))
     return after

@@ -4,6 +4,7 @@ from typing import Final, assert_never
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.events import ShareEvent
+from kafkapy.group.members import JOINING, LEAVING
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.share import admin, heartbeat
 from kafkapy.group.share.checks import check_request
@@ -17,7 +18,6 @@ from kafkapy.group.share.events import (
     ShareStateInitialized,
 )
 from kafkapy.group.share.group import ShareDraft, ShareGroup
-from kafkapy.group.share.member import JOINING, LEAVING
 from kafkapy.group.state import GroupState
 
 SHARE_EVENTS: Final = (

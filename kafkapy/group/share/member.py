@@ -14,10 +14,6 @@ from uuid import UUID
 
 from kafkapy.core.data import dataclass
 
-# What a member sends as its epoch instead of one.
-JOINING: Final = 0
-LEAVING: Final = -1
-
 Target = Mapping[UUID, frozenset[int]]
 NOTHING: Final[Target] = {}
 

@@ -1,4 +1,4 @@
-"""What makes a heartbeat invalid, or its sender not the member it claims to be.
+"""What makes a heartbeat invalid.
 
 What Apache Kafka 4.3 has no use for yet it refuses: static members, offsets of tasks, source
 topics by pattern. What only the request's own form shows is seen by the node's handler.
@@ -7,18 +7,10 @@ topics by pattern. What only the request's own form shows is seen by the node's 
 from collections.abc import Container, Mapping
 
 from kafkapy.core.errors import ErrorCode, Refused
-from kafkapy.group.plan import Context
+from kafkapy.group.members import JOINING, LEAVING_FOR_A_WHILE, invalid
 from kafkapy.group.streams.configure import Configured
 from kafkapy.group.streams.events import StreamsHeartbeat
-from kafkapy.group.streams.group import StreamsGroup
-from kafkapy.group.streams.member import (
-    JOINING,
-    LEAVING_FOR_A_WHILE,
-    Holding,
-    Profile,
-    Target,
-    Tasks,
-)
+from kafkapy.group.streams.member import Holding, Target, Tasks
 from kafkapy.group.streams.topology import check_topology
 
 
@@ -26,47 +18,25 @@ def check_request(event: StreamsHeartbeat) -> None:
     """Whatever the group is like (formats/groups 6)."""
     topology = event.topology
     if event.owned is not None and event.owned.warmup:
-        raise _invalid("WarmupTasks are not supported yet.")
+        raise invalid("WarmupTasks are not supported yet.")
     if topology is not None and any(one.source_topic_regex for one in topology.subtopologies):
-        raise _invalid("Regular expressions for source topics are not supported yet.")
+        raise invalid("Regular expressions for source topics are not supported yet.")
     if not event.member_id.strip():
-        raise _invalid("MemberId can't be empty.")
+        raise invalid("MemberId can't be empty.")
     if not event.group_id.strip():
-        raise _invalid("GroupId can't be empty.")
+        raise invalid("GroupId can't be empty.")
     if event.rack_id is not None and not event.rack_id.strip():
-        raise _invalid("RackId can't be empty.")
+        raise invalid("RackId can't be empty.")
     if event.member_epoch == JOINING:
         _check_join(event)
     elif event.member_epoch == LEAVING_FOR_A_WHILE:
-        raise _invalid("InstanceId can't be null.")  # and nobody may have one yet
+        raise invalid("InstanceId can't be null.")  # and nobody may have one yet
     elif event.member_epoch < LEAVING_FOR_A_WHILE:
-        raise _invalid(
+        raise invalid(
             f"MemberEpoch is {event.member_epoch}, but must be greater than or equal to -2."
         )
     elif topology is not None:
-        raise _invalid("Topology can only be provided when (re-)joining.")
-
-
-def check_room(group: StreamsGroup, member_id: str, ctx: Context) -> None:
-    most = ctx.settings.streams_max_size
-    if len(group.profiles) >= most and member_id not in group.profiles:
-        raise Refused(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The streams group has reached its maximum capacity of {most} members.",
-        )
-
-
-def check_epoch(holding: Holding, epoch: int, owned: Target | None) -> None:
-    """A member may be one epoch behind if our answer was lost; then it has no more tasks than it
-    had. Above ours it can only be if we lost its record: it must start over. Epoch 0 does."""
-    if epoch == JOINING:
-        return
-    if epoch > holding.epoch:
-        raise _fenced("greater", epoch, holding)
-    if epoch < holding.epoch and (
-        epoch != holding.previous_epoch or not _is_within(owned, holding)
-    ):
-        raise _fenced("smaller", epoch, holding)
+        raise invalid("Topology can only be provided when (re-)joining.")
 
 
 def check_owned(owned: Target | None, configured: Configured) -> None:
@@ -77,35 +47,25 @@ def check_owned(owned: Target | None, configured: Configured) -> None:
         for subtopology, partitions in tasks.items():
             part = configured.parts.get(subtopology)
             if part is None:
-                raise _invalid(f"Subtopology {subtopology} does not exist in the topology.")
+                raise invalid(f"Subtopology {subtopology} does not exist in the topology.")
             for partition in partitions:
                 if not 0 <= partition < part.task_count:
-                    raise _invalid(
+                    raise invalid(
                         f"Task {partition} for subtopology {subtopology} is invalid. Number of "
                         f"tasks for this subtopology: {part.task_count}"
                     )
 
 
-def known_member(group: StreamsGroup, member_id: str) -> Profile:
-    profile = group.profiles.get(member_id)
-    if profile is None:
-        raise Refused(
-            ErrorCode.UNKNOWN_MEMBER_ID,
-            f"Member {member_id} is not a member of group {group.group_id}.",
-        )
-    return profile
-
-
 def _check_join(event: StreamsHeartbeat) -> None:
     if event.rebalance_timeout_ms == -1:
-        raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+        raise invalid("RebalanceTimeoutMs must be provided in first request.")
     owned = event.owned
     if owned is None or owned.active:
-        raise _invalid("ActiveTasks must be empty when (re-)joining.")
+        raise invalid("ActiveTasks must be empty when (re-)joining.")
     if owned.standby:
-        raise _invalid("StandbyTasks must be empty when (re-)joining.")
+        raise invalid("StandbyTasks must be empty when (re-)joining.")
     if event.topology is None:
-        raise _invalid("Topology must be non-null when (re-)joining.")
+        raise invalid("Topology must be non-null when (re-)joining.")
     for part in event.topology.subtopologies:
         for info in part.state_changelog_topics:
             if info.partitions != 0:
@@ -117,7 +77,7 @@ def _check_join(event: StreamsHeartbeat) -> None:
     check_topology(event.topology)
 
 
-def _is_within(owned: Target | None, holding: Holding) -> bool:
+def is_within(owned: Target | None, holding: Holding) -> bool:
     if owned is None:
         return False
     assigned = holding.assigned
@@ -130,16 +90,3 @@ def _all_in(tasks: Tasks, assigned: Mapping[str, Container[int]]) -> bool:
         for subtopology, partitions in tasks.items()
         for partition in partitions
     )
-
-
-def _fenced(how: str, epoch: int, holding: Holding) -> Refused:
-    return Refused(
-        ErrorCode.FENCED_MEMBER_EPOCH,
-        f"The streams group member has a {how} member epoch ({epoch}) than the one known by the "
-        f"group coordinator ({holding.epoch}). The member must abandon all its partitions and "
-        "rejoin.",
-    )
-
-
-def _invalid(why: str) -> Refused:
-    return Refused(ErrorCode.INVALID_REQUEST, why)

@@ -7,8 +7,8 @@ task carries the epoch it was assigned at (KIP-1251).
 from collections.abc import Iterable
 
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.group.members import known_member
 from kafkapy.group.offsets.events import Committer, OffsetToCommit
-from kafkapy.group.streams.checks import known_member
 from kafkapy.group.streams.group import StreamsGroup
 
 

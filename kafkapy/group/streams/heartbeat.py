@@ -16,14 +16,14 @@ from typing import Any
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import later
 from kafkapy.group import timers
+from kafkapy.group.members import JOINING, check_epoch, check_room, known_member
 from kafkapy.group.plan import Context, Plan
-from kafkapy.group.streams.checks import check_epoch, check_owned, check_room, known_member
+from kafkapy.group.streams.checks import check_owned, is_within
 from kafkapy.group.streams.configure import Configured, Status, StatusCode
 from kafkapy.group.streams.endpoints import by_endpoint
 from kafkapy.group.streams.events import StreamsHeartbeat, StreamsHeartbeatHeard
 from kafkapy.group.streams.group import EndpointsMoved, ShutDownAsked, StreamsDraft
 from kafkapy.group.streams.member import (
-    JOINING,
     NOTHING,
     Holding,
     MemberState,
@@ -47,11 +47,12 @@ def heartbeat(event: StreamsHeartbeat, draft: StreamsDraft, ctx: Context, *, is_
     """`is_new`: the group comes to be with this heartbeat."""
     group, member_id = draft.group, event.member_id
     if event.member_epoch == JOINING:
-        check_room(group, member_id, ctx)
+        check_room("streams", group, member_id, ctx.settings.streams_max_size)
     else:
         known_member(group, member_id)
     before, was_empty = group.holding(member_id), group.is_empty
-    check_epoch(before, event.member_epoch, event.owned)
+    has_no_more = is_within(event.owned, before)
+    check_epoch("streams", before, event.member_epoch, has_no_more=has_no_more)
     standing = group.profiles.get(member_id)
     profile = _updated(standing or Profile(member_id), event)
     if profile != standing:

@@ -4,6 +4,7 @@ from typing import Final
 
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.group.classic.group import ClassicGroup
+from kafkapy.group.members import JOINING, LEAVING
 from kafkapy.group.migration.upgrade import forget_empty
 from kafkapy.group.plan import Context, Plan
 from kafkapy.group.state import GroupState
@@ -16,7 +17,6 @@ from kafkapy.group.streams.events import (
     StreamsHeartbeat,
 )
 from kafkapy.group.streams.group import StreamsDraft, StreamsGroup
-from kafkapy.group.streams.member import JOINING, LEAVING
 
 STREAMS_EVENTS: Final = (StreamsHeartbeat, DescribeStreamsGroup)
 

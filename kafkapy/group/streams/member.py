@@ -18,11 +18,6 @@ from typing import Final
 
 from kafkapy.core.data import dataclass
 
-# What a member sends as its epoch instead of one.
-JOINING: Final = 0
-LEAVING: Final = -1
-LEAVING_FOR_A_WHILE: Final = -2
-
 # The id of a subtopology, and a partition.
 Task = tuple[str, int]
 Tasks = Mapping[str, frozenset[int]]

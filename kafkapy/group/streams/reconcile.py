@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.group.members import previous_epoch
 from kafkapy.group.streams.group import StreamsGroup
 from kafkapy.group.streams.member import (
     NO_HOLD,
@@ -150,12 +151,10 @@ def _added(kept: Tasks, wanted: Tasks, is_free: IsFree) -> tuple[Tasks, bool]:
 def _changed(
     holding: Holding, epoch: int, state: MemberState, assigned: Held, pending: Held
 ) -> Holding:
-    # The previous epoch is what a member that missed our answer comes with.
-    previous = holding.previous_epoch if epoch == holding.epoch else holding.epoch
     return replace(
         holding,
         epoch=epoch,
-        previous_epoch=previous,
+        previous_epoch=previous_epoch(holding, epoch),
         state=state,
         assigned=assigned,
         pending_revocation=pending,

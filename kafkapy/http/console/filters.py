@@ -9,7 +9,7 @@ from typing import Final
 from kafkapy.expressions import InvalidExpression, compile_expression
 from kafkapy.http.console.asked import Asked
 from kafkapy.http.problems import Problem
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 _MOST_LOOKED_INTO: Final = 64 * 1024
 # The least that a batch has for a header beside its name and value: their lengths.

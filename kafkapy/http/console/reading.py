@@ -15,7 +15,7 @@ import trio
 from kafkapy.http.console.filters import Filter
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 MOST_PARTITIONS: Final = 50
 _MOST_BYTES: Final = 16 * 1024 * 1024

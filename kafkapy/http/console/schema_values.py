@@ -16,7 +16,7 @@ from kafkapy.http.console.schemas import Schemas
 from kafkapy.http.registry.entities import SchemaId, SchemaType, StoredSchema
 from kafkapy.http.registry.errors import RegistryError
 from kafkapy.http.registry.subjects import context_of
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 _HEAD: Final = 5
 _GUID_HEAD: Final = 17

@@ -21,7 +21,7 @@ import trio
 from kafkapy.broker.node.settings import peer_settings
 from kafkapy.broker.peers.broker_connections import BrokerConnections
 from kafkapy.broker.peers.failures import CallFailed
-from kafkapy.broker.requests.dispatch import dispatch, encode
+from kafkapy.broker.requests.dispatch import dispatch, encode_or_hang_up
 from kafkapy.broker.requests.request import Call, Hangup, Later, Part, Peer, Resolved
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.core.seams import Callback
@@ -176,7 +176,7 @@ class NodeLink:
 
     def _answered(self, call: Call[Any], answer: Resolved, done: Done) -> None:
         try:
-            parts = encode(call, answer)
+            parts = encode_or_hang_up(self.node.journal, call, answer)
         except Hangup as refused:
             done(_not_answered(refused))
             return

@@ -8,10 +8,10 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError, about, check
 from kafkapy.http.kafka.unread import ANY, Unread
-from kafkapy.protocol import batch
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.compression import Codec
-from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.protocol.batches import batch
+from kafkapy.protocol.batches.records import NewRecord, Record
+from kafkapy.protocol.compression.codecs import Codec
 
 END, START = -1, -2
 _DEFAULT_BYTES: Final = 1024 * 1024

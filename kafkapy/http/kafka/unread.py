@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.http.kafka.errors import KafkaError
-from kafkapy.protocol import batch
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches import batch
+from kafkapy.protocol.batches.records import Record
 
 ANY: Final = 2**63 - 1
 

@@ -15,7 +15,7 @@ from kafkapy.core.errors import Corrupt
 from kafkapy.http.metrics.families import GAUGE, Family, Page
 from kafkapy.http.metrics.partitions import LEFT_OUT
 from kafkapy.http.site import Site
-from kafkapy.protocol.compression import decompress
+from kafkapy.protocol.compression.codecs import decompress
 
 CLIENTS = Family(
     "kafka_client_instances", GAUGE, "Clients whose metrics are here.", (),

@@ -42,7 +42,7 @@ from kafkapy.http.registry.hearing import has_topic
 from kafkapy.http.registry.records import Noop, Record, Unreadable, decode, encode
 from kafkapy.http.registry.state import State
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 
 TRANSACTIONAL_ID = "kafkapy-schema-registry"
 _PARTITION = 0

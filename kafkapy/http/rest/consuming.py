@@ -23,7 +23,7 @@ from kafkapy.http.problems import Problem
 from kafkapy.http.rest.schemas import Schemas
 from kafkapy.http.rest.shapes import AS, MESSAGE_OUT, MOST_OFFSET, OFFSET, PARTITION, Place, limit
 from kafkapy.http.site import Site
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 MOST_MESSAGES: Final = 10_000
 _DEFAULT_LIMIT: Final = 100

@@ -32,7 +32,7 @@ from kafkapy.http.rest.shapes import AS, MESSAGE_OUT, PARTITION, limit
 from kafkapy.http.site import Site
 from kafkapy.kraft.acls import Operation, ResourceType
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.protocol.batches.records import NewRecord, Record
 from kafkapy.relays.letters import NOT_FORGOTTEN, Letter, Over, are_over, letter_of
 
 _DEFAULT_LIMIT: Final = 100

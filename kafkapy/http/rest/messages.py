@@ -8,8 +8,8 @@ from kafkapy.http.api.parameters import bounded
 from kafkapy.http.problems import Problem
 from kafkapy.http.rest.shapes import MOST_PARTITION, MOST_TIMESTAMP
 from kafkapy.http.rest.values import headers_to_bytes, to_bytes
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.protocol.partitioner import partition_for_key
-from kafkapy.protocol.records import NewRecord
 
 MOST_MESSAGES: Final = 10_000
 FIELDS: Final = frozenset(

@@ -33,7 +33,7 @@ from kafkapy.http.registry.registry import Registry
 from kafkapy.http.registry.workers import Workers
 from kafkapy.http.rest.values import shown
 from kafkapy.kraft.acls import Operation
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 PARTS: Final = ("key", "value")
 _FIELDS: Final = frozenset(f"{part}Schema" for part in PARTS)

@@ -9,7 +9,7 @@ from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.rest.once.claims import Claim, Written
 from kafkapy.http.rest.once.once import Outcome
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 
 
 async def write(

@@ -28,7 +28,7 @@ from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.link import NodeLink
 from kafkapy.kraft.views import partition_of
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import HEADER_SIZE, read_header
+from kafkapy.protocol.batches.batch import HEADER_SIZE, read_header
 from kafkapy.protocol.messages import decode_response, encode_request
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from kafkapy.kraft.uuids import METADATA_TOPIC_ID
 from kafkapy.log.append import Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     BatchHeader,
     NewRecord,
     batches,

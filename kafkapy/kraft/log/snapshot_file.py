@@ -28,7 +28,7 @@ from kafkapy.kraft.records.control import (
     control_records,
 )
 from kafkapy.kraft.records.metadata import MetadataRecord
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     HEADER_SIZE,
     NewRecord,
     build_batch,

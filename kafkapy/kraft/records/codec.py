@@ -17,7 +17,7 @@ from kafkapy.kraft.records.metadata import (
     PartitionRecord,
     RegisterBrokerRecord,
 )
-from kafkapy.protocol.codec import Decoder, Encoder, decoder, encoder
+from kafkapy.protocol.schemas.codec import Decoder, Encoder, decoder, encoder
 
 FRAME_VERSION: Final = 1
 

@@ -12,10 +12,10 @@ from kafkapy.core.data import dataclass
 from kafkapy.core.errors import Corrupt
 from kafkapy.core.seams import Bytes
 from kafkapy.core.time import Instant
-from kafkapy.protocol import schema
-from kafkapy.protocol.batch import NewRecord, Record, build_batch, records
-from kafkapy.protocol.codec import decoder, encoder
-from kafkapy.protocol.control_records import ControlRecordType, control_key, control_type
+from kafkapy.protocol.batches.batch import NewRecord, Record, build_batch, records
+from kafkapy.protocol.batches.control_records import ControlRecordType, control_key, control_type
+from kafkapy.protocol.schemas import schema
+from kafkapy.protocol.schemas.codec import decoder, encoder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

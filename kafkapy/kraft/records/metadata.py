@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
-from kafkapy.protocol import schema
+from kafkapy.protocol.schemas import schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from kafkapy.kraft.records.metadata import (
     MetadataRecord,
 )
 from kafkapy.kraft.storage.adoption import METADATA_DIRECTORY
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 

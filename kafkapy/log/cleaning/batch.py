@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from kafkapy.core.seams import Bytes
 from kafkapy.log.cleaning.offset_map import OffsetMap
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     CODEC_MASK,
     DELETE_HORIZON_BIT,
     LOG_APPEND_TIME_BIT,
@@ -27,8 +27,8 @@ from kafkapy.protocol.batch import (
     pack_batch,
     payload,
 )
-from kafkapy.protocol.compression import compress_in_steps
-from kafkapy.protocol.records import Key, in_64_bits, read_varint, walk_keys, write_varint
+from kafkapy.protocol.batches.records import Key, in_64_bits, read_varint, walk_keys, write_varint
+from kafkapy.protocol.compression.codecs import compress_in_steps
 
 NO_TIMESTAMP: Final = -1
 # A record takes 3 to 6 us, as long as copying some 100 bytes through everything here.

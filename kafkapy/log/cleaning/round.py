@@ -28,7 +28,7 @@ from kafkapy.log.producers.producer_state import ProducerStates
 from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.segments import Segments
 from kafkapy.log.segments.transaction_index import AbortedTransaction, collect_aborted
-from kafkapy.protocol.batch import HEADER_SIZE, BatchHeader, batches, read_header
+from kafkapy.protocol.batches.batch import HEADER_SIZE, BatchHeader, batches, read_header
 
 _READ_BYTES: Final = 64 * 1024
 _WRITE_BYTES: Final = 256 * 1024

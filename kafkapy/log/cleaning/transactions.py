@@ -15,8 +15,8 @@ from heapq import heappop, heappush
 
 from kafkapy.core.seams import Bytes
 from kafkapy.log.segments.transaction_index import AbortedTransaction
-from kafkapy.protocol.batch import BatchHeader, records
-from kafkapy.protocol.control_records import ControlRecordType, control_type
+from kafkapy.protocol.batches.batch import BatchHeader, records
+from kafkapy.protocol.batches.control_records import ControlRecordType, control_type
 
 
 class CleanedTransactions:

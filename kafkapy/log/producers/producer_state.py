@@ -27,8 +27,8 @@ from kafkapy.core.seams import Bytes
 from kafkapy.core.time import Instant
 from kafkapy.log.append import Origin
 from kafkapy.log.producers.guards import VerificationGuard, Verifications
-from kafkapy.protocol.batch import MAX_SEQUENCE, BatchHeader
-from kafkapy.protocol.control_records import EndTransactionMarker, read_marker
+from kafkapy.protocol.batches.batch import MAX_SEQUENCE, BatchHeader
+from kafkapy.protocol.batches.control_records import EndTransactionMarker, read_marker
 
 DEFAULT_EXPIRY_MS: Final = 86_400_000  # producer.id.expiration.ms
 NO_EPOCH: Final = -1

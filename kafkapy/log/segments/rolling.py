@@ -11,7 +11,7 @@ from kafkapy.core.time import Instant
 from kafkapy.log.config import LogConfig
 from kafkapy.log.recovery import MAX_RELATIVE_OFFSET
 from kafkapy.log.segments.segment import Segment
-from kafkapy.protocol.batch import BatchHeader
+from kafkapy.protocol.batches.batch import BatchHeader
 
 
 def should_roll(

@@ -39,7 +39,7 @@ from kafkapy.log.segments.transaction_index import (
     decode_entries,
     encode_entry,
 )
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     EXTENT_SIZE,
     HEADER_SIZE,
     LOG_OVERHEAD,

@@ -8,7 +8,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kafkapy.core.data import dataclass
-from kafkapy.protocol.schema import array, int8, int16, int32, int64, string, uuid
+from kafkapy.protocol.schemas.schema import array, int8, int16, int32, int64, string, uuid
 
 _V0 = range(1)
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import batches, records
-from kafkapy.protocol.control_records import ControlRecordType, control_type
+from kafkapy.protocol.batches.batch import batches, records
+from kafkapy.protocol.batches.control_records import ControlRecordType, control_type
 from kafkapy.sim.checkers import History, Outcome, Poll, Read
 from kafkapy.sim.clients.actors import LOST, Ask, Sleep
 from kafkapy.sim.promises.partitions import BrokenPromise

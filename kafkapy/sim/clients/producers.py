@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
-from kafkapy.protocol.compression import Codec
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
+from kafkapy.protocol.compression.codecs import Codec
 from kafkapy.sim.promises.partitions import NUMBER_HEADER, BrokenPromise, PartitionPromises, Sent
 from kafkapy.sim.promises.topics import TopicFacts
 from kafkapy.sim.world.frames import Disconnected, HungUp, Pending

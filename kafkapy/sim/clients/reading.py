@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from kafkapy.core.errors import Corrupt, ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import batches, crc_is_valid, records
+from kafkapy.protocol.batches.batch import batches, crc_is_valid, records
 from kafkapy.sim.promises.partitions import (
     NUMBER_HEADER,
     BrokenPromise,

@@ -16,7 +16,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.sim.checkers import History, Operation, Outcome, Send
 from kafkapy.sim.clients.actors import LOST, Ask, Sleep
 

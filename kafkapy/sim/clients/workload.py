@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kafkapy.core.errors import ErrorCode
-from kafkapy.protocol.compression import Codec
+from kafkapy.protocol.compression.codecs import Codec
 from kafkapy.sim.clients.administration import Administration
 from kafkapy.sim.clients.producers import Producer, SentBatch
 from kafkapy.sim.clients.reading import Fetched, fetch

@@ -14,7 +14,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.image.image import TOPIC_RESOURCE
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import batches
+from kafkapy.protocol.batches.batch import batches
 from kafkapy.sim.checkers import History, Outcome, check
 from kafkapy.sim.checkers.history import Partition, all_polls, all_sends
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.seams import FileSlice
-from kafkapy.protocol.batch import batches, records
+from kafkapy.protocol.batches.batch import batches, records
 
 TransactionState = Literal["committed", "aborted", "open"]
 _CONTROL_KEY = struct.Struct(">hh")  # version, type

@@ -12,8 +12,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final
 
 from kafkapy.core.errors import ErrorCode
-from kafkapy.protocol.kio_schemas import load_response_schema
-from kafkapy.protocol.schema import FIXED, FieldPlan, StructPlan, plan
+from kafkapy.protocol.schemas.kio_schemas import load_response_schema
+from kafkapy.protocol.schemas.schema import FIXED, FieldPlan, StructPlan, plan
 
 # Arrays of a response -> what the request calls the same things.
 _ARRAYS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -8,7 +8,7 @@ import pytest
 from kafkapy.broker.fetch.sessions import IDLE_MS, FetchSessions
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import Instant
-from kafkapy.protocol.fetch_request import FetchRequestView, FetchRow
+from kafkapy.protocol.handwritten.fetch_request import FetchRequestView, FetchRow
 
 NOW = Instant(1_000_000)
 VERSION = 12

@@ -8,7 +8,7 @@ import pytest
 from kafkapy.broker.metadata.internal_topics import CONSUMER_OFFSETS
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.sim.world.world import World
 
 GROUP_RESOURCE = 32

@@ -16,7 +16,7 @@ from kafkapy.core.time import Instant
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.log import history
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.protocol.messages import decode_request, encode_request
 from tests.broker.partitions.in_memory import open_partition
 from tests.coordinator.fakes import FakeClock

@@ -10,7 +10,7 @@ from kafkapy.broker.requests.dispatch import dispatch
 from kafkapy.broker.requests.request import Encoded, Later, Peer
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, batches, build_batch, records
+from kafkapy.protocol.batches.batch import NewRecord, batches, build_batch, records
 from kafkapy.protocol.framing import request_head
 from kafkapy.protocol.messages import decode_response, encode_request
 from kafkapy.sim.world.world import World

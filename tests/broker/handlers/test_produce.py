@@ -6,7 +6,7 @@ import pytest
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import Codec, NewRecord, build_batch
+from kafkapy.protocol.batches.batch import Codec, NewRecord, build_batch
 from kafkapy.testing import Broker
 from tests.broker.handlers.whole_node import request
 

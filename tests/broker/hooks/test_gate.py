@@ -8,8 +8,8 @@ from kafkapy.hooks import Place, ProduceHook, Record
 from kafkapy.hooks.allowance import Allowance
 from kafkapy.hooks.guarded import Guarded
 from kafkapy.log.config import LogConfig
-from kafkapy.protocol.batch import build_batch, records
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.batch import build_batch, records
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.sim.world.clock import SimClock
 from kafkapy.testing.node.shell import Heard
 

@@ -17,7 +17,7 @@ from confluent_kafka.admin import (
 from kafkapy.broker.node.broker_role import BrokerRole
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.hooks import Place, ProduceHook, Record, Refuse
-from kafkapy.protocol.batch import BatchHeader, batches
+from kafkapy.protocol.batches.batch import BatchHeader, batches
 from kafkapy.testing import Broker
 from kafkapy.testing.asking.reading import read_bytes
 

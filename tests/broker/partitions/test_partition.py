@@ -9,7 +9,7 @@ from kafkapy.core.seams import Callback
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.sim.world.clock import SimClock
 from kafkapy.sim.world.disk import SimDisk
 from kafkapy.sim.world.rng import SimRng

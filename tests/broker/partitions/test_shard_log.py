@@ -8,8 +8,8 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.log.producers.guards import VerificationGuard
-from kafkapy.protocol.batch import NewRecord, build_batch
-from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.control_records import build_marker
 from kafkapy.sim.world.file import SimFileSlice
 from tests.broker.partitions.in_memory import open_partition
 from tests.coordinator.fakes import FakeClock

@@ -11,7 +11,7 @@ from kafkapy.broker.partitions.partition import Partition
 from kafkapy.broker.requests.request import Encoded, Later, Peer
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import Codec, NewRecord, build_batch
+from kafkapy.protocol.batches.batch import Codec, NewRecord, build_batch
 from kafkapy.protocol.messages import decode_response
 from tests.broker.produce.test_frame_cache import Kit
 from tests.log.support import all_records

@@ -12,10 +12,17 @@ from kafkapy.broker.requests.request import Answer, Encoded, Later, Peer
 from kafkapy.core.errors import ErrorCode
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import STAMP_SIZE, Codec, NewRecord, batches, build_batch, records
+from kafkapy.protocol.batches.batch import (
+    STAMP_SIZE,
+    Codec,
+    NewRecord,
+    batches,
+    build_batch,
+    records,
+)
 from kafkapy.protocol.framing import request_head
+from kafkapy.protocol.handwritten.produce_request import ProduceRequestView
 from kafkapy.protocol.messages import decode_response, encode_request
-from kafkapy.protocol.produce_request import ProduceRequestView
 from kafkapy.sim.world.world import World
 
 VERSIONS = range(9, 14)

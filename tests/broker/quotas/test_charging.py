@@ -9,7 +9,7 @@ from kafkapy.broker.node.node import Node
 from kafkapy.broker.requests.dispatch import dispatch, encode
 from kafkapy.broker.requests.request import Answer, Later, Peer
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.protocol.framing import read_response_head, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
 from kafkapy.sim.world.world import World

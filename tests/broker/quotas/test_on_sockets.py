@@ -5,7 +5,7 @@ import socket
 from typing import Any
 
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.protocol.framing import frame, request_head
 from kafkapy.protocol.messages import encode_request
 from kafkapy.testing import Broker

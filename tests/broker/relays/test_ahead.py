@@ -5,8 +5,8 @@ from random import Random
 from kafkapy.broker.relays.ahead import AHEAD_MS, Ahead
 from kafkapy.broker.relays.reading import Recent
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import build_batch
-from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.protocol.batches.batch import build_batch
+from kafkapy.protocol.batches.records import NewRecord, Record
 from kafkapy.relays.progress import offset_of, start_at
 from kafkapy.relays.rule import DELIVER_AT, Rule
 from kafkapy.relays.schedule import Schedule

@@ -11,7 +11,7 @@ from kafkapy.broker.relays import relay as relays
 from kafkapy.broker.relays.reading import Stretch
 from kafkapy.broker.relays.relay import Relay
 from kafkapy.core.ids import TopicPartition
-from kafkapy.protocol.batch import Codec
+from kafkapy.protocol.batches.batch import Codec
 from kafkapy.relays.progress import start_at
 from kafkapy.relays.rule import Rule
 from kafkapy.relays.schedule import Schedule

@@ -7,9 +7,9 @@ import pytest
 from kafkapy.broker.relays.reading import Recent, read_committed
 from kafkapy.core.errors import Corrupt
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import HEADER_SIZE, NewRecord, build_batch, pack_batch
-from kafkapy.protocol.compression import Codec
-from kafkapy.protocol.records import encode
+from kafkapy.protocol.batches.batch import HEADER_SIZE, NewRecord, build_batch, pack_batch
+from kafkapy.protocol.batches.records import encode
+from kafkapy.protocol.compression.codecs import Codec
 from tests.log.support import Home
 
 PER_BATCH, BATCHES = 100, 20

@@ -10,8 +10,8 @@ from kafkapy.broker.replication.messages import Limits
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.kraft.image.topics import PartitionState
-from kafkapy.protocol.fetch_request import decode_fetch_request
-from kafkapy.protocol.replica_fetch import FetchedRow, ReplicaAnswer
+from kafkapy.protocol.handwritten.fetch_request import decode_fetch_request
+from kafkapy.protocol.handwritten.replica_fetch import FetchedRow, ReplicaAnswer
 from tests.broker.partitions.in_memory import TOPIC_ID, open_partition
 from tests.coordinator.fakes import FakeClock
 

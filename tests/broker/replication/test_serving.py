@@ -18,10 +18,14 @@ from kafkapy.core.turn import Turn
 from kafkapy.kraft.image.image import MetadataImage
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
-from kafkapy.protocol.fetch_request import FetchRequestView
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.protocol.framing import read_response_head
-from kafkapy.protocol.replica_fetch import FetchedRow, ReplicaAnswer, read_replica_answer
+from kafkapy.protocol.handwritten.fetch_request import FetchRequestView
+from kafkapy.protocol.handwritten.replica_fetch import (
+    FetchedRow,
+    ReplicaAnswer,
+    read_replica_answer,
+)
 from kafkapy.sim.world.rng import SimRng
 from tests.broker.partitions.in_memory import TOPIC_ID, FakeReplication, open_partition
 from tests.coordinator.fakes import FakeClock

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import batches, build_batch, records
-from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.protocol.batches.batch import batches, build_batch, records
+from kafkapy.protocol.batches.records import NewRecord, Record
 from kafkapy.sim.cluster.host import Host
 from tests.sim.cluster.kit import Kit
 

@@ -10,9 +10,9 @@ from kafkapy.broker.share.settings import DeadLetterSettings
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import CRC_START, HEADER_SIZE, build_batch, records
-from kafkapy.protocol.compression import Codec
-from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.protocol.batches.batch import CRC_START, HEADER_SIZE, build_batch, records
+from kafkapy.protocol.batches.records import NewRecord, Record
+from kafkapy.protocol.compression.codecs import Codec
 from kafkapy.share.partition import DeadLetter
 from tests.broker.share.member import (
     ACCEPT,

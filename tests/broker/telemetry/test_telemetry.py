@@ -10,7 +10,7 @@ from kafkapy.broker.telemetry.telemetry import ALL, MOST_CLIENTS, Telemetry, mat
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.time import Instant
 from kafkapy.kraft.image.image import MetadataImage
-from kafkapy.protocol.compression import Codec
+from kafkapy.protocol.compression.codecs import Codec
 
 CLIENT = UUID(int=7)
 

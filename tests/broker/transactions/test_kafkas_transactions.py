@@ -11,7 +11,7 @@ from kafkapy.broker.transactions.marker_sender import MarkerSender
 from kafkapy.broker.transactions.marker_writer import GroupShard, MarkerWriter
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
-from kafkapy.protocol.batch import batches
+from kafkapy.protocol.batches.batch import batches
 from kafkapy.txn.events import DescribeTransaction, TransactionDescribed
 from tests.broker.partitions.in_memory import open_partition
 from tests.broker.transactions.fakes import CountingIds, FakeNetwork

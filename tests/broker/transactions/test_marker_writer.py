@@ -10,8 +10,8 @@ from kafkapy.core.errors import DiskFailed, ErrorCode, Refused
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.step import TransactionEnded
 from kafkapy.log.append import Origin
-from kafkapy.protocol.batch import NewRecord, build_batch
-from kafkapy.protocol.control_records import read_marker
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.control_records import read_marker
 from kafkapy.sim.world.disk import SimDisk
 from tests.broker.partitions.in_memory import open_partition
 from tests.coordinator.fakes import FakeClock

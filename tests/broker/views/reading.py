@@ -7,8 +7,8 @@ from kafkapy.broker.partitions.partition import Partition
 from kafkapy.core.errors import ErrorCode
 from kafkapy.log.append import Origin
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import Codec, NewRecord, Record, batches, build_batch, records
-from kafkapy.protocol.control_records import ControlRecordType, build_marker, control_type
+from kafkapy.protocol.batches.batch import Codec, NewRecord, Record, batches, build_batch, records
+from kafkapy.protocol.batches.control_records import ControlRecordType, build_marker, control_type
 from kafkapy.sim.world.world import World
 
 UNCOMMITTED, COMMITTED = 0, 1

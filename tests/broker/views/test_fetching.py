@@ -9,7 +9,14 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.expressions import Expression
 from kafkapy.hooks.guarded import HookFailed
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, Record, batches, build_batch, read_header, records
+from kafkapy.protocol.batches.batch import (
+    NewRecord,
+    Record,
+    batches,
+    build_batch,
+    read_header,
+    records,
+)
 from tests.broker.views.reading import WAITS_MS, Views
 
 WHERE = "value like 'yes*'"

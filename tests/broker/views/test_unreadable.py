@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from kafkapy.core.ids import TopicPartition
-from kafkapy.protocol.batch import HEADER_SIZE, NewRecord, build_batch, pack_batch, read_header
+from kafkapy.protocol.batches.batch import (
+    HEADER_SIZE,
+    NewRecord,
+    build_batch,
+    pack_batch,
+    read_header,
+)
 from tests.broker.views.reading import Views
 
 SECRET = b"a secret of the source's"

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from kafkapy.expressions import compile_expression
-from kafkapy.protocol.batch import Codec, NewRecord
+from kafkapy.protocol.batches.batch import Codec, NewRecord
 from tests.broker.views.reading import COMMITTED, UNCOMMITTED, Views
 
 WHERE = "value like '*yes*' or key = '5'"

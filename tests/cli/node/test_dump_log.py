@@ -11,7 +11,7 @@ from kafkapy.cli.main import main
 from kafkapy.coordinator.registry import Registry
 from kafkapy.group.records import KEY_CLASSES, written_version
 from kafkapy.group.records.offsets import OffsetCommitKey, OffsetCommitValue
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.txn.events import TransactionLogged
 from kafkapy.txn.records import TransactionCodec
 from kafkapy.txn.states import TransactionState

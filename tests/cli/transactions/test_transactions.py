@@ -11,7 +11,7 @@ from kafkapy.cli.client import Client
 from kafkapy.cli.finding import TRANSACTION, coordinator
 from kafkapy.cli.main import main
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.testing import Broker
 
 # Without verification a client's mistake can still leave a transaction that hangs.

@@ -11,7 +11,7 @@ from kafkapy.group.records import KEY_CLASSES, Pair, written_version
 from kafkapy.group.streams import stored
 from kafkapy.group.streams.group import StreamsGroup, StreamsGroupState
 from kafkapy.group.streams.member import MemberState, Target
-from kafkapy.protocol.batch import batches, records
+from kafkapy.protocol.batches.batch import batches, records
 from tests.group.streams.client import StreamsClient, active, settle
 from tests.group.world import World
 

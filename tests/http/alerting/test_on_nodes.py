@@ -19,7 +19,7 @@ from kafkapy.http.alerts import look
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.server.disk.real_disk import RealDisk
 from kafkapy.testing import Broker, Cluster
 from kafkapy.testing.security.certificates import Authority

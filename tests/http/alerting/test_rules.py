@@ -21,7 +21,7 @@ from kafkapy.http.alerts import look
 from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.metrics import FAMILIES
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker
 from kafkapy.testing.node.shell import Heard
 from tests.http.pages import HTTP, client_of, site_of, with_kafka

@@ -11,7 +11,7 @@ import pytest
 from kafkapy.core.errors import ErrorCode
 from kafkapy.http.confluent.v2 import instances
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import HEADER_SIZE, NewRecord, build_batch, pack_batch
+from kafkapy.protocol.batches.batch import HEADER_SIZE, NewRecord, build_batch, pack_batch
 from kafkapy.testing import Broker
 from tests.broker.security.gate import PASSWORD
 from tests.http.entrance.test_login import SASL

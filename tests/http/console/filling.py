@@ -5,7 +5,7 @@ from typing import Final
 
 from kafkapy.http.kafka import records
 from kafkapy.http.kafka.client import Kafka
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker
 from tests.http.pages import with_kafka
 

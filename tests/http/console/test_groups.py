@@ -15,7 +15,7 @@ from kafkapy.http.app import make_app
 from kafkapy.http.kafka import groups
 from kafkapy.http.kafka.client import TRANSACTION, Kafka
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker
 from tests.http.console.filling import OWN, produced
 from tests.http.pages import HTTP, site_of, with_kafka

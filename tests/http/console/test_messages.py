@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from kafkapy.http.console import reading
 from kafkapy.http.console.decoding import shown
 from kafkapy.http.console.filters import Filter
-from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.protocol.batches.records import NewRecord, Record
 from kafkapy.testing import Broker
 from tests.http.console.filling import OWN, produced
 

@@ -24,7 +24,7 @@ from kafkapy.http.rooms import all_routes
 from kafkapy.http.site import principal_of
 from kafkapy.protocol import scram
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker, Cluster
 from kafkapy.testing.node.shell import Heard
 from kafkapy.testing.security.certificates import Authority

@@ -11,7 +11,7 @@ from kafkapy.http.kafka import groups, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker, Cluster
 from tests.http.pages import HTTP, with_kafka
 

@@ -7,9 +7,9 @@ import pytest
 
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.unread import Unread
-from kafkapy.protocol.batch import HEADER_SIZE, build_batch
-from kafkapy.protocol.compression import Codec
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.batch import HEADER_SIZE, build_batch
+from kafkapy.protocol.batches.records import NewRecord
+from kafkapy.protocol.compression.codecs import Codec
 
 _ABORT = NewRecord(b"\0\0\0\0", b"\0\0\0\0\0\0", 0)
 

@@ -16,7 +16,7 @@ from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.metrics import FAMILIES
 from kafkapy.http.metrics.document import PATH, document
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.records import NewRecord
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.testing import Broker
 from tests.http.pages import HTTP, client_of, site_of, with_kafka
 

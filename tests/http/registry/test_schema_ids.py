@@ -10,7 +10,7 @@ from kafkapy.broker.config.table.keys.schemas import TOPIC_NAME
 from kafkapy.broker.produce.schema_ids import SchemaIds
 from kafkapy.core.errors import ErrorCode, Refused
 from kafkapy.log.config import RecordCheck
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 SETTINGS = {
     "confluent.value.schema.validation": True,

@@ -16,7 +16,7 @@ from kafkapy.kraft.log.snapshot_file import (
 from kafkapy.kraft.quorum.voters import VoterSet, voters_from
 from kafkapy.kraft.records.control import KRaftVoters, SnapshotHeader
 from kafkapy.kraft.records.metadata import MetadataRecord, NoOpRecord
-from kafkapy.protocol.batch import batches
+from kafkapy.protocol.batches.batch import batches
 from kafkapy.sim.world.disk import SimDisk
 from tests.kraft import fixtures
 

@@ -20,7 +20,7 @@ from kafkapy.kraft.records.metadata import (
     NoOpRecord,
 )
 from kafkapy.kraft.uuids import new_uuid
-from kafkapy.protocol.batch import batches
+from kafkapy.protocol.batches.batch import batches
 from kafkapy.sim.world.rng import SimRng
 from tests.kraft.support import LOG, Node, World, formatted
 

@@ -18,8 +18,8 @@ from kafkapy.kraft.records.control import (
     decode_control,
     encode_control,
 )
-from kafkapy.protocol.batch import Record, records
-from kafkapy.protocol.control_records import ControlRecordType, build_marker, control_key
+from kafkapy.protocol.batches.batch import Record, records
+from kafkapy.protocol.batches.control_records import ControlRecordType, build_marker, control_key
 from tests.kraft import fixtures
 
 

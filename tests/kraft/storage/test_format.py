@@ -11,7 +11,7 @@ from kafkapy.kraft.records.metadata import FeatureLevelRecord, UserScramCredenti
 from kafkapy.kraft.storage.adoption import DirectoryRefused, adopt
 from kafkapy.kraft.storage.bootstrap import read_bootstrap
 from kafkapy.kraft.storage.format import Formatted, format_directories
-from kafkapy.protocol.batch import BatchHeader, Record, batches, records
+from kafkapy.protocol.batches.batch import BatchHeader, Record, batches, records
 from kafkapy.sim.world.disk import SimDisk
 from kafkapy.sim.world.rng import SimRng
 from tests.kraft import fixtures

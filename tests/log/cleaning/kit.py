@@ -16,8 +16,8 @@ from kafkapy.log.cleaning.round import CleaningRound
 from kafkapy.log.config import LogConfig
 from kafkapy.log.names import LOG
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.batch import Codec, NewRecord, Record, batches, build_batch, records
-from kafkapy.protocol.control_records import build_marker, read_marker
+from kafkapy.protocol.batches.batch import Codec, NewRecord, Record, batches, build_batch, records
+from kafkapy.protocol.batches.control_records import build_marker, read_marker
 from kafkapy.sim.world.disk import SimDisk
 
 COMPACTION = Path(__file__).parents[2] / "fixtures" / "compaction"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kafkapy.core.seams import Bytes
 from kafkapy.log.cleaning.batch import Verdict, filter_batch, map_keys
 from kafkapy.log.cleaning.offset_map import OffsetMap
-from kafkapy.protocol.batch import (
+from kafkapy.protocol.batches.batch import (
     HEADER_SIZE,
     Codec,
     NewRecord,
@@ -20,8 +20,8 @@ from kafkapy.protocol.batch import (
     read_header,
     records,
 )
-from kafkapy.protocol.control_records import build_marker, read_marker
-from kafkapy.protocol.records import encode_record
+from kafkapy.protocol.batches.control_records import build_marker, read_marker
+from kafkapy.protocol.batches.records import encode_record
 
 Result = TypeVar("Result")
 NOW = 1_700_000_000_000

@@ -7,7 +7,7 @@ import pytest
 
 from compat_tests import installation, oracle
 from kafkapy.log.names import DELETED
-from kafkapy.protocol.batch import Codec
+from kafkapy.protocol.batches.batch import Codec
 from tests.log.cleaning.kit import DIRECTORY, Partition, config, data_records
 
 pytestmark = pytest.mark.java

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kafkapy.log.append import Origin
 from kafkapy.log.names import DELETED, LOG
 from kafkapy.log.producers.snapshot_file import encode_snapshot
-from kafkapy.protocol.batch import Codec, NewRecord, batches, build_batch, records
+from kafkapy.protocol.batches.batch import Codec, NewRecord, batches, build_batch, records
 from tests.log.cleaning.kit import (
     DIRECTORY,
     START,

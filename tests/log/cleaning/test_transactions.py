@@ -2,8 +2,8 @@
 
 from kafkapy.log.cleaning.transactions import CleanedTransactions
 from kafkapy.log.segments.transaction_index import AbortedTransaction
-from kafkapy.protocol.batch import NewRecord, build_batch, read_header
-from kafkapy.protocol.control_records import ControlRecordType, build_marker, control_key
+from kafkapy.protocol.batches.batch import NewRecord, build_batch, read_header
+from kafkapy.protocol.batches.control_records import ControlRecordType, build_marker, control_key
 
 
 class Walk:

@@ -14,8 +14,14 @@ from kafkapy.log.producers.producer_state import (
     ProducerStates,
 )
 from kafkapy.log.producers.snapshot_file import decode_snapshot, encode_snapshot
-from kafkapy.protocol.batch import MAX_SEQUENCE, BatchHeader, NewRecord, build_batch, read_header
-from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.batches.batch import (
+    MAX_SEQUENCE,
+    BatchHeader,
+    NewRecord,
+    build_batch,
+    read_header,
+)
+from kafkapy.protocol.batches.control_records import build_marker
 from tests.log.producer_partition import NOW, PID, E, Partition
 
 

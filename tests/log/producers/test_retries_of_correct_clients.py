@@ -12,7 +12,7 @@ from kafkapy.core.time import Instant
 from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
-from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.batches.control_records import build_marker
 from tests.log.support import Home, batch, read_bytes
 
 PID = 4000

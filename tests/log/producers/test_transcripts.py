@@ -10,8 +10,8 @@ from kafkapy.core.errors import Refused
 from kafkapy.log.append import AppendInfo, Origin
 from kafkapy.log.config import LogConfig
 from kafkapy.log.names import TRANSACTION_INDEX
-from kafkapy.protocol.batch import NewRecord, build_batch
-from kafkapy.protocol.control_records import build_marker
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.control_records import build_marker
 from tests.log.cleaning.kit import DIRECTORY, START, Partition
 
 PRODUCERS = Path(__file__).parents[2] / "fixtures" / "producers"

@@ -8,7 +8,7 @@ from kafkapy.core.time import Instant
 from kafkapy.log.config import LogConfig
 from kafkapy.log.partition_log import PartitionLog
 from kafkapy.log.segments.rolling import NO_ROOM, room_in, should_roll
-from kafkapy.protocol.batch import read_header
+from kafkapy.protocol.batches.batch import read_header
 from tests.log.support import Home, append, batch
 
 EPOCH = 0

@@ -9,7 +9,7 @@ from kafkapy.core.time import Instant
 from kafkapy.log.names import LOG, OFFSET_INDEX, TIME_INDEX
 from kafkapy.log.segments.segment import Segment
 from kafkapy.log.segments.transaction_index import AbortedTransaction
-from kafkapy.protocol.batch import NewRecord, build_batch, read_header
+from kafkapy.protocol.batches.batch import NewRecord, build_batch, read_header
 from kafkapy.sim.world.disk import SimDisk
 from tests.log.support import Answers
 

@@ -17,7 +17,7 @@ from kafkapy.broker.config.broker_config import BrokerConfig
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.seams import Bytes
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.protocol.framing import frame, request_head
 from kafkapy.protocol.messages import decode_response, encode_request
 from kafkapy.server import run

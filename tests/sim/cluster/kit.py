@@ -7,7 +7,7 @@ from kafkapy.broker.peers.failures import CallFailed
 from kafkapy.core.errors import ErrorCode
 from kafkapy.kraft.image.topics import PartitionState
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.sim.clients.actors import Actor
 from kafkapy.sim.cluster.clients.direct import Client
 from kafkapy.sim.cluster.clients.routed import ClusterClient

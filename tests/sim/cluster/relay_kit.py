@@ -8,8 +8,8 @@ from kafkapy.broker.peers.failures import CallFailed
 from kafkapy.broker.relays.reading import read_committed
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
-from kafkapy.protocol.records import Headers, Record
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.records import Headers, Record
 from kafkapy.sim.cluster.host import Host
 from tests.sim.cluster.kit import Kit
 

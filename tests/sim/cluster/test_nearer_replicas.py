@@ -7,7 +7,7 @@ from uuid import UUID
 from kafkapy.broker.config.table.shared_values import RACK_AWARE_SELECTOR
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.world import BROKER_PORT
 from tests.sim.cluster.kit import Kit

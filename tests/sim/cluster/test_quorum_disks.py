@@ -10,7 +10,7 @@ from kafkapy.kraft.log.loading import SnapshotContents
 from kafkapy.kraft.metadata_quorum import MetadataQuorum
 from kafkapy.kraft.quorum.effects import Effect, Persist
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.sim.cluster.host import Host
 from kafkapy.sim.cluster.network import End
 from kafkapy.sim.cluster.world import ClusterWorld

@@ -5,8 +5,8 @@ import pytest
 from kafkapy.broker.relays import wiring
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.records import Record
 from kafkapy.relays.rule import ATTEMPTS, number
 from tests.sim.cluster.relay_kit import SOURCE, TARGET, RelayKit, check
 

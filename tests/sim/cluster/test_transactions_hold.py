@@ -9,7 +9,7 @@ from kafkapy.broker.partitions.shard_log import PartitionShardLog
 from kafkapy.core.errors import DiskFailed, ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.sim.checkers import History
 from kafkapy.sim.clients.actors import Actor
 from kafkapy.sim.clients.transactional_producer import TransactionalProducer

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafkapy.core.ids import TopicPartition
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.sim.checkers import Send
 from kafkapy.sim.clients.committed_reader import visible
 from kafkapy.sim.clients.exactly_once import judge_outputs

@@ -8,7 +8,7 @@ from kafkapy.cli.client import Client
 from kafkapy.cli.main import Failed
 from kafkapy.core.errors import ErrorCode
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.testing import Broker
 from kafkapy.testing.errors import NOT_LEADER_OR_FOLLOWER
 

@@ -24,7 +24,7 @@ from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.kafka.unread import size_of
 from kafkapy.http.rest.push.feeds import Feed, Some
 from kafkapy.http.rest.push.members import Member, member_id_of
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 MOST_INSTANCES: Final = 1000
 IDLE_SECONDS: Final = 300.0

@@ -28,7 +28,7 @@ from kafkapy.http.kafka.records import END, START
 from kafkapy.http.problems import Problem
 from kafkapy.http.rest.room import schemas_of
 from kafkapy.http.rest.schemas import BY_SCHEMA
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 _LIMITS: Final = (20, 50, 100, 200)
 _MOST_SHOWN: Final = 64 * 1024

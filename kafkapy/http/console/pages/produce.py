@@ -10,8 +10,8 @@ from kafkapy.http.console.asked import Asked, Pages, number
 from kafkapy.http.console.pages.topic import require_describe
 from kafkapy.http.kafka import records
 from kafkapy.http.problems import Problem
+from kafkapy.protocol.batches.records import NewRecord
 from kafkapy.protocol.partitioner import partition_for_key
-from kafkapy.protocol.records import NewRecord
 
 ENCODINGS: Final = ("text", "base64", "hex")
 

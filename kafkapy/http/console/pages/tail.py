@@ -24,7 +24,7 @@ from kafkapy.http.kafka.records import END
 from kafkapy.http.problems import Problem
 from kafkapy.http.serving.streams import Lasting
 from kafkapy.kraft.acls import Operation, ResourceType
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 _PAUSE_SECONDS: Final = 0.3
 _MOST_BEHIND: Final = 500

@@ -13,7 +13,7 @@ from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import check
 from kafkapy.http.rest.once.claims import Producer
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import MAX_SEQUENCE
+from kafkapy.protocol.batches.batch import MAX_SEQUENCE
 
 _MOST_IDLE: Final = 64
 # Of partitions that one producer has written to.

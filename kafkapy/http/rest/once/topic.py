@@ -21,7 +21,7 @@ from kafkapy.http.kafka import own_topics, records
 from kafkapy.http.kafka.client import Kafka
 from kafkapy.http.kafka.errors import KafkaError
 from kafkapy.http.rest.once.claims import Claim, decode, encode
-from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.protocol.batches.records import NewRecord, Record
 
 KEY_TOPIC: Final = "__kafkapy_http_keys"
 PARTITIONS: Final = 8

@@ -19,7 +19,7 @@ from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, build_batch
+from kafkapy.protocol.batches.batch import NewRecord, build_batch
 from kafkapy.sim.checkers import History, Outcome, Send
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep, Together
 from kafkapy.sim.cluster.clients.routed import RETRY_MS, Talk

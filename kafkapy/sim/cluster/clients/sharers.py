@@ -27,7 +27,7 @@ from kafkapy.core.ids import TopicPartition
 from kafkapy.core.seams import Clock
 from kafkapy.core.time import Instant
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import batches, records
+from kafkapy.protocol.batches.batch import batches, records
 from kafkapy.sim.checkers import History, Outcome
 from kafkapy.sim.clients.actors import LOST, Actor, Ask, Sleep
 from kafkapy.sim.clients.transactional_producer import Fenced, TransactionalProducer

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kafkapy.http.rest.once.claims import Claim, Producer, Written, decode, encode, slot_of
 from kafkapy.http.rest.once.topic import _Index
-from kafkapy.protocol.records import Record
+from kafkapy.protocol.batches.records import Record
 
 RETENTION_MS = 1000
 OPEN = Claim("f", 5, (1, 0, 1), Producer(7, 0), {0: 3, 1: 0})

@@ -21,8 +21,8 @@ from kafkapy.http.rest.push.held import Held
 from kafkapy.http.rest.push.members import Member
 from kafkapy.http.rest.push.pump import Pump
 from kafkapy.http.rest.schemas import Schemas
-from kafkapy.protocol.batch import build_batch
-from kafkapy.protocol.records import NewRecord, Record
+from kafkapy.protocol.batches.batch import build_batch
+from kafkapy.protocol.batches.records import NewRecord, Record
 
 WHERE = TopicPartition("t", 0)
 
