@@ -11,8 +11,10 @@ from kafkapy.broker.requests.request import Call, Hangup, Peer
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.time import Instant
 from kafkapy.protocol.api_keys import ApiKey
+from kafkapy.protocol.handwritten.produce_request import ProduceRequestView
 
 TOO_LONG = "x" * 32768
+PRODUCED = ProduceRequestView(None, 1, 1000, [])
 
 
 class Told:
@@ -31,16 +33,12 @@ def call_of(api: ApiKey, version: int, body: Any = None) -> Call[Any]:
     return Call(api, version, 7, "test", body, Peer("PLAINTEXT", "test"), Instant(0))
 
 
-class Produced:
-    acks = 1
-
-
 def test_a_name_too_long_for_its_version_is_no_bug_of_ours() -> None:
     told = Told()
     with pytest.raises(Hangup, match="no answer can be written: MetadataResponse 1"):
         encode_or_hang_up(told, call_of(ApiKey.METADATA, 1), {"topics": [{"name": TOO_LONG}]})
     assert told.events == []
-    call = call_of(ApiKey.PRODUCE, 8, Produced)
+    call = call_of(ApiKey.PRODUCE, 8, PRODUCED)
     row = refused_row(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert isinstance(answer_of(call, [(TOO_LONG, None, [row])]), Hangup)
 
@@ -59,4 +57,4 @@ def test_where_nobody_listens_a_broken_assertion_comes_out() -> None:
         encode(call_of(ApiKey.METADATA, 1), {"tropics": []})
     nameless = [(None, None, [refused_row(0, ErrorCode.NONE)])]
     with pytest.raises(AssertionError):
-        answer_of(call_of(ApiKey.PRODUCE, 9, Produced), nameless)
+        answer_of(call_of(ApiKey.PRODUCE, 9, PRODUCED), nameless)
