@@ -180,17 +180,17 @@ class _Member:
             if not self._drops and dice.chance(50):
                 yield from self._tasks.restore(task)
         if self._drops:
-            self._tasks.forget_all()
+            self._tasks.forget_all_but(())
             self._has, self._drops = NOTHING, False
 
     def _reconcile(self) -> Talk:
         """Commits what it is to give up, stops it, and has what it was told by then."""
         for task in sorted(self._has.active - self._told.active):
             yield from self._tasks.advance(task)
-            self._tasks.forget(task)
         if self._drops or self._is_over or self._epoch == _JOINING:
             return
         self._has = self._told
+        self._tasks.forget_all_but(self._has.active)
         now = self._application.clock.now()
         self._facts.runs(self._who, self._has.active, self._has.standby, now)
 

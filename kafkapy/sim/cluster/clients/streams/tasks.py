@@ -7,7 +7,7 @@ written what the next one writes again. Only a commit says that it is over.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from kafkapy.core.errors import ErrorCode
@@ -78,11 +78,9 @@ class Tasks:
         """Small, so that there are many commits; in the end all that is left."""
         return _A_LOT if self._application.is_calm() else _A_LITTLE
 
-    def forget(self, task: Task) -> None:
-        self._positions.pop(task, None)
-
-    def forget_all(self) -> None:
-        self._positions.clear()
+    def forget_all_but(self, active: Container[Task]) -> None:
+        """Somebody else may be further when it comes back."""
+        self._positions = {task: at for task, at in self._positions.items() if task in active}
 
     def advance(self, task: Task) -> Talk:
         """One round of an active task: some records, and their commit."""
