@@ -9,9 +9,10 @@ One fetch is under way at a time, and it costs what has changed, not what is fol
 whose logs are not what the leader was told of are in `_changed`. It tells the leader how far each
 log is, so it leaves at the end of the turn in which that was appended (core/network.py) and never
 before it is written; nor, where the topic wants acknowledged records on the disk (flush.messages),
-before they are there: the leader takes it for an acknowledgement. Where thousands have changed, as
-when all that a broker led is led by the next one, a request names some of them and does not wait:
-the next follows at once. A partition that has a trouble
+before they are there: the leader takes it for an acknowledgement. While some are on their way to
+the disk no fetch is parked for long, or it would keep that acknowledgement waiting. Where thousands
+have changed, as when all that a broker led is led by the next one, a request names some of them and
+does not wait: the next follows at once. A partition that has a trouble
 of its own rests, shortly at first (its leader may hear of its election later than we do), for
 replica.fetch.backoff.ms in the end; the others go on. formats/replication 1 and 4; KIP-227,
 KIP-595.
@@ -34,6 +35,8 @@ from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.protocol.handwritten.replica_fetch import FetchedRow, ReplicaAnswer, ReplicaRow
 
 _RETRY_MS: Final = 20
+# A fetch rests so long for what is on its way to the disk, and is then parked so long.
+_DISK_MS: Final = 20
 # Partitions in a request: some milliseconds at either end.
 MOST_ROWS: Final = 256
 _TOLD_AT: Final = 6  # troubles in a row, more than half a second of them
@@ -98,6 +101,7 @@ class ReplicaFetcher:
         # the leader's log is.
         self._resting: set[Key] = set()
         self._troubles: dict[Key, int] = {}  # how often in a row
+        self._at_disk = 0  # flushes under way
         self._changed: dict[Key, None] = {}  # the longest changed first
         self._gone: set[Key] = set()
         self._session = (0, 0)
@@ -170,9 +174,10 @@ class ReplicaFetcher:
             self._gone.clear()
             self._changed = dict.fromkeys(key for key in self._followed if key not in self._resting)
         rows = self._rows()
+        waits_ms = 0 if self._changed else _DISK_MS if self._at_disk else None
         connection.call(
             ApiKey.FETCH,
-            fetch_body(self._node, self._session, rows, self._gone, waits=not self._changed),
+            fetch_body(self._node, self._session, rows, self._gone, waits_ms=waits_ms),
             self._answered,
             versions=FETCH_VERSIONS,
             timeout_ms=self._node.fetch_timeout_ms,
@@ -233,7 +238,10 @@ class ReplicaFetcher:
             for topic_id, rows in answer.topics:
                 for row in rows:
                     self._take((topic_id, row.partition), row)
-            self._fetch()
+            if self._at_disk and not self._changed:
+                self._fetch_soon(_DISK_MS)
+            else:
+                self._fetch()
 
     def _continue_session(self, answer: ReplicaAnswer) -> None:
         session_id, epoch = self._session
@@ -294,12 +302,14 @@ class ReplicaFetcher:
         self._resting.add(key)
 
         def flushed(failed: DiskFailed | None) -> None:
+            self._at_disk -= 1
             if failed is None:
                 then(key, partition)
             elif not log.is_closed:  # deleted or moved meanwhile, it has nothing to lose
                 self._node.disk_failed(failed)
 
         log = partition.log
+        self._at_disk += 1
         log.flush(flushed)
 
     def _truncate(self, partition: Partition, epoch: int, end_offset: int) -> None:

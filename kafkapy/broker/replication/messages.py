@@ -55,9 +55,10 @@ def fetch_body(
     rows: Mapping[Key, ReplicaRow],
     gone: Iterable[Key],
     *,
-    waits: bool = True,
+    waits_ms: int | None = None,
 ) -> Callable[[int], bytes]:
-    """The body of a request, by its version; `session` is (id, epoch)."""
+    """The body of a request, by its version; `session` is (id, epoch). `waits_ms` None: as long as
+    it may be parked."""
     topics: dict[UUID, list[ReplicaRow]] = {}
     for key, row in rows.items():
         topics.setdefault(key[0], []).append(row)
@@ -65,8 +66,8 @@ def fetch_body(
     for topic_id, index in gone:
         forgotten.setdefault(topic_id, []).append(index)
     limits = node.fetch_limits
-    if not waits:
-        limits = limits._replace(max_wait_ms=0)
+    if waits_ms is not None:
+        limits = limits._replace(max_wait_ms=min(waits_ms, limits.max_wait_ms))
 
     def body(version: int) -> bytes:
         if version < FIRST_VERSION:

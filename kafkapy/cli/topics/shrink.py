@@ -19,7 +19,12 @@ from typing import Any, Final
 from kafkapy.cli.arguments import INT32, seconds
 from kafkapy.cli.client import Client, check, check_all
 from kafkapy.cli.finding import GROUP, coordinator, each_broker
-from kafkapy.cli.groups.asking import commit_offsets, committed_offsets, described_group
+from kafkapy.cli.groups.asking import (
+    commit_offsets,
+    committed_offsets,
+    described_group,
+    group_type,
+)
 from kafkapy.cli.main import Failed
 from kafkapy.cli.output import show
 from kafkapy.cli.topics.consume import consumed
@@ -240,6 +245,12 @@ class _Shrinking:
                 f"{group} is a share group: kafka-share-groups says where it begins in {self._new}"
             )
         with coordinator(self._server, GROUP, group) as client:
+            if group_type(client, group) == "streams":
+                raise Failed(
+                    f"{group} is a streams group: its tasks and stores have as many partitions as "
+                    f"{self._old}. Once it has read that, start the application with another "
+                    f"application.id on {self._new}, and delete {group}"
+                )
             if described_group(client, group).members:
                 raise Failed(f"group {group} is active: stop its members first")
             places = committed_offsets(client, group)

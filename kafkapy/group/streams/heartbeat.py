@@ -77,7 +77,7 @@ def heartbeat(event: StreamsHeartbeat, draft: StreamsDraft, ctx: Context, *, is_
         after.epoch,
         ctx.settings.streams_heartbeat_ms(draft.group_id),
         tuple(_statuses(profile, topology, delay, configured, group.shut_down_by)),
-        _tasks(after) if has_moved or _missed_an_answer(event, before) else None,
+        _tasks(after) if has_moved or _knows_others(event, before, after) else None,
         group.endpoint_epoch,
         by_endpoint(group, member_id, configured, ctx.topics)
         if group.endpoint_epoch != event.endpoint_epoch
@@ -208,11 +208,14 @@ def _statuses(
         )
 
 
-def _missed_an_answer(event: StreamsHeartbeat, before: Holding) -> bool:
-    """It is behind, or says all again: it may not know what it should run. (Apache Kafka 4.3 does
-    not tell it then; it learns of its tasks when they change.)"""
-    says_all = event.rebalance_timeout_ms != -1 and event.owned is not None
-    return says_all or event.member_epoch != before.epoch
+def _knows_others(event: StreamsHeartbeat, before: Holding, after: Holding) -> bool:
+    """It is behind, or says that it has other tasks than it should: it missed an answer. Java's
+    client says what it has, and nothing else, after every answer that it did not get or that was an
+    error. Not told, it would not run what came free for it, nor give up what others wait for.
+    (Apache Kafka 4.3 does not tell it then; it learns of its tasks when they change.)"""
+    if event.member_epoch != before.epoch:
+        return True
+    return event.owned is not None and event.owned != _tasks(after)
 
 
 def _tasks(holding: Holding) -> Target:

@@ -16,6 +16,8 @@ SECONDS: Final = 60
 LEAST_NODES: Final = 3
 _TROUBLE_PERCENT: Final = 45
 _CLIENTS_PERCENT: Final = 70
+# Later than the others, and in less than half of the seeds: all others stay the runs they were.
+_RARER_PERCENT: Final = {"streams": 40}
 _ONE_REPLICA_PERCENT: Final = 15
 _FLUSHES_PERCENT: Final = 50
 _DYNAMIC_VOTERS_PERCENT: Final = 50
@@ -44,6 +46,12 @@ _SETTINGS: Final = {
     "group.share.min.heartbeat.interval.ms": "100",
     "group.share.assignment.interval.ms": "200",
     "group.share.initialize.retry.interval.ms": "2000",
+    "group.streams.session.timeout.ms": "2000",
+    "group.streams.min.session.timeout.ms": "500",
+    "group.streams.heartbeat.interval.ms": "500",
+    "group.streams.min.heartbeat.interval.ms": "100",
+    "group.streams.assignment.interval.ms": "200",
+    "group.streams.initial.rebalance.delay.ms": "300",
 }
 
 
@@ -115,7 +123,11 @@ def draw_plan(
         roles,
         seconds,
         tuple(one for one in troubles if rng.fork(one).chance(_TROUBLE_PERCENT)),
-        tuple(one for one in clients if rng.fork(one).chance(_CLIENTS_PERCENT)),
+        tuple(
+            one
+            for one in clients
+            if rng.fork(one).chance(_RARER_PERCENT.get(one, _CLIENTS_PERCENT))
+        ),
         rng.fork("pace").choice((1_000, 4_000, 10_000)),
         copies,
         # With one replica there is nobody else who has it.

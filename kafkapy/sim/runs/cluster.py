@@ -182,12 +182,16 @@ class ClusterRun:
     def _groups_settled(self) -> bool:
         topic = self.world.image_of_controller().topics_by_name.get(READ)
         count = 0 if topic is None else len(topic.partitions)
-        return all(facts.is_shared(count) for facts in self.clients.groups)
+        return (
+            all(facts.is_shared(count) for facts in self.clients.groups)
+            and self.clients.has_streams_settled
+        )
 
     def _state(self) -> str:
         hosts = ", ".join(f"{host.name} {host.state}" for host in self.world.hosts.values())
         held = {facts.group: facts.held for facts in self.clients.groups}
-        return f"{hosts}; unfinished: {self.clients.unfinished}; held: {held}"
+        told = f"{hosts}; unfinished: {self.clients.unfinished}; held: {held}"
+        return f"{told}; {self.clients.streams}" if "streams" in self.plan.clients else told
 
     # While it runs.
 

@@ -10,6 +10,8 @@ from kafkapy.broker.groups.settings import LASTING_GROUPS
 from kafkapy.broker.hooks import sealed
 from kafkapy.broker.relays import settings, transaction
 from kafkapy.cli.client import Client
+from kafkapy.cli.finding import GROUP, coordinator
+from kafkapy.cli.groups.asking import commit_offsets
 from kafkapy.cli.main import Failed, main
 from kafkapy.cli.topics import shrink, shrink_checks
 from kafkapy.core.errors import ErrorCode, Refused
@@ -17,6 +19,7 @@ from kafkapy.protocol.api_keys import ApiKey
 from kafkapy.relays.progress import Progress, start_at
 from kafkapy.relays.rule import Timing
 from kafkapy.testing import Broker
+from tests.cli.groups.test_streams import join
 
 KEYS = 40
 # Java's and librdkafka's own way of choosing a partition.
@@ -341,6 +344,24 @@ def test_a_share_group_that_is_not_done_keeps_the_old_topic(
     assert capfd.readouterr().out.splitlines()[-1].split()[:4] == ["workers", "0", "is", "done"]
     assert step(kafka, "--finish") == 0
     assert set(kafka.topics()) == {"orders.4"}
+
+
+def test_a_streams_group_is_not_moved_and_keeps_the_old_topic(
+    kafka: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    join(kafka, "app")
+    with coordinator(kafka.bootstrap, GROUP, "app") as client:
+        leaving = {"group_id": "app", "member_id": "me", "member_epoch": -1}
+        answer = client._ask(ApiKey.STREAMS_GROUP_HEARTBEAT, 0, leaving)
+        assert answer.error_code == 0, answer
+        commit_offsets(client, "app", {("orders", 0): 0})
+    assert step(kafka, "--partitions", "4") == 0
+    assert step(kafka, "--seal") == 0
+    capfd.readouterr()
+    assert step(kafka, "--group", "app") == 1
+    assert "app is a streams group" in capfd.readouterr().err
+    assert step(kafka, "--finish") == 1
+    assert "groups that are not in orders.4 yet: app" in capfd.readouterr().err
 
 
 def test_a_share_group_is_not_done_while_a_transaction_is_open(

@@ -190,14 +190,37 @@ def test_a_member_that_missed_the_last_answer_comes_with_the_epoch_before(world:
     assert first.beat().error is NONE
 
 
-def test_a_member_that_missed_an_answer_and_says_all_again_is_told_its_tasks(
+def test_who_missed_that_tasks_came_free_for_it_is_told_when_it_says_what_it_has(
     world: World,
 ) -> None:
-    client = StreamsClient(world)
-    assert client.beat().reply.tasks is not None
-    assert client.beat().reply.tasks is None
-    again = client.beat(rebalance_timeout_ms=30_000).reply
-    assert again.tasks == client.told
+    """In the same epoch: Java's client says no more than that after an answer that was lost."""
+    first, second = StreamsClient(world, is_slow=True), StreamsClient(world)
+    first.beat()
+    first.has = first.told
+    world.clock.advance(1_000)
+    second.beat()
+    for _ in range(2):
+        first.beat()
+        first.has = first.told
+    world.ask(second.event())
+    assert second.beat(owned=None).reply.tasks is None
+    assert second.told == NOTHING
+    second.beat()
+    assert len(active(second.told)) == 2
+    assert second.beat().reply.tasks is None
+
+
+def test_who_missed_that_it_must_give_tasks_up_is_told_when_it_says_what_it_has(
+    world: World,
+) -> None:
+    first, second = StreamsClient(world, is_slow=True), StreamsClient(world)
+    first.beat()
+    first.has = first.told
+    world.clock.advance(1_000)
+    second.beat()
+    world.ask(first.event())
+    first.beat()
+    assert len(active(first.told)) == 2
 
 
 def test_tasks_that_a_member_names_have_to_be_of_the_topology(world: World) -> None:
@@ -229,6 +252,16 @@ def test_another_topology_is_refused_and_an_older_one_called_stale(world: World)
     stale = StreamsClient(world, topology=topology(part("x", ["other"]), epoch=2))
     assert stale.beat().error is NONE
     assert StatusCode.STALE_TOPOLOGY in stale.statuses
+
+
+def test_a_group_without_members_keeps_its_topology(world: World) -> None:
+    client = StreamsClient(world)
+    client.beat()
+    client.leave()
+    other = StreamsClient(world, topology=topology(part("0", ["others"])))
+    assert other.beat().error is ErrorCode.INVALID_REQUEST
+    assert world.ask(DeleteGroup(GROUP)).error is NONE
+    assert other.beat().error is NONE
 
 
 def test_internal_topics_that_are_missing_are_to_be_made(world: World) -> None:

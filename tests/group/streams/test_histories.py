@@ -38,10 +38,8 @@ class Runner(StreamsClient):
 
     def step(self, *, is_lost: bool = False, says_what_it_has: bool = True) -> None:
         event = self.event()
-        if self.missed:
-            # As a client does: it says everything again.
-            event = event._replace(rebalance_timeout_ms=30_000)
-        elif not says_what_it_has and self.epoch != 0:
+        # A client says what it has when that changed, and after an answer that it missed.
+        if not self.missed and not says_what_it_has and self.epoch != 0:
             event = event._replace(owned=None)
         asked = self.world.ask(event)
         self.missed = asked.is_waiting or is_lost

@@ -12,6 +12,19 @@ def test_what_is_acknowledged_by_all_is_on_all() -> None:
     kit.check()
 
 
+def test_an_acknowledgement_does_not_wait_for_a_fetch_that_left_before_the_flush() -> None:
+    """Followers of several partitions ask for the others while one is on its way to the disk: that
+    fetch was parked for half a second, and what the disk had was told after it."""
+    kit = Kit(1, **{"log.flush.interval.messages": "1"})
+    kit.create("others", partitions=6)
+    assert kit.produce(b"first")
+    for number in range(10):
+        before = kit.world.clock.now()
+        assert kit.produce(b"value-%d" % number)
+        assert kit.world.clock.now() - before < 100
+    kit.check()
+
+
 def test_a_follower_that_dies_leaves_the_isr_and_comes_back() -> None:
     kit = Kit(2)
     assert kit.produce(b"before")

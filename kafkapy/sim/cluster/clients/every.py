@@ -7,6 +7,7 @@ watchers      neither watermark goes back
 admin         topics come, go, grow and change
 consumers     a group of KIP-848       classic     a group of the classic protocol
 sharers       a share group (KIP-932), a producer that it reads from, and one of transactions
+streams       an application of Kafka Streams (KIP-1071), and a producer of its input
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from typing import Final
 
 from kafkapy.core.ids import TopicPartition
 from kafkapy.sim.checkers import History
-from kafkapy.sim.clients.actors import LOST, Actor, Playing, Sleep
+from kafkapy.sim.clients.actors import LOST, Actor, Ask, Playing, Sleep
 from kafkapy.sim.clients.committed_reader import CommittedReader
 from kafkapy.sim.clients.exactly_once import (
     OUTPUT,
@@ -28,13 +29,16 @@ from kafkapy.sim.clients.exactly_once import (
 from kafkapy.sim.clients.group_members import MemberPlan, classic_member, consumer_member
 from kafkapy.sim.cluster.clients.administrator import Administrator
 from kafkapy.sim.cluster.clients.idempotent import IdempotentProducer, plain_producer
-from kafkapy.sim.cluster.clients.routed import RETRY_MS, ClusterClient
+from kafkapy.sim.cluster.clients.routed import RETRY_MS, ClusterClient, Talk
 from kafkapy.sim.cluster.clients.sharers import (
     Sharer,
     TransactionsToShare,
     drawn_facts,
     settings_of_group,
 )
+from kafkapy.sim.cluster.clients.streams import application as streams
+from kafkapy.sim.cluster.clients.streams.member import Thread as StreamsThread
+from kafkapy.sim.cluster.clients.streams.tasks import whole_changelog
 from kafkapy.sim.cluster.clients.watcher import watcher
 from kafkapy.sim.cluster.world import ClusterWorld
 from kafkapy.sim.promises.cluster import read_everything
@@ -73,6 +77,17 @@ class Clients:
         self._has_transactions = "transactions" in kinds
         self._has_sharers = "sharers" in kinds
         self.shared = drawn_facts(self._rng.fork("share group"))
+        self._has_streams = "streams" in kinds
+        self.streams = streams.Application(
+            world.clock,
+            streams.drawn_facts(self._rng.fork("streams group")),
+            self._rng.fork("streams"),
+            replication_factor,
+            lambda: self.is_calm,
+            lambda: self.is_over,
+        )
+        self._writes_words = ""
+        self._seen: list[list[str]] = []
 
     def begin(self) -> None:
         """Topics first, then everybody. Controllers alone have no clients."""
@@ -91,6 +106,12 @@ class Clients:
     def unfinished(self) -> list[str]:
         return [name for name, playing in self.playing.items() if not playing.is_done]
 
+    @property
+    def has_streams_settled(self) -> bool:
+        if not self._has_streams:
+            return True
+        return self.streams.is_settled(is_written=self.playing[self._writes_words].is_done)
+
     def _topics(self) -> Actor:
         yield from self.operator.make(RECORDS[0].topic, PARTITIONS)
         yield from self.operator.make(READ, PARTITIONS)
@@ -98,11 +119,10 @@ class Clients:
             yield from self.operator.make(name, count)
         if self._has_sharers:
             yield from self.operator.make(SHARED[0].topic, len(SHARED))
-            while True:
-                answer = yield settings_of_group(self.shared)
-                if answer is not LOST and not any(one.error_code for one in answer.responses):
-                    break
-                yield Sleep(RETRY_MS)
+            yield from _until_set(settings_of_group(self.shared))
+        if self._has_streams:
+            yield from self.operator.make(streams.WORDS, streams.PARTITIONS)
+            yield from _until_set(streams.settings_of_group(self.streams.facts))
 
     # The end.
 
@@ -113,6 +133,10 @@ class Clients:
             partitions += [*WRITTEN, OUTPUT]
         if self._has_sharers:
             partitions += SHARED
+        if self._has_streams:
+            partitions += streams.SOURCE
+            for index in range(streams.PARTITIONS):
+                self._seen.append((yield from whole_changelog(index)))
         yield from read_everything(self.history, partitions, self.values)
 
     def judge(self) -> None:
@@ -125,6 +149,9 @@ class Clients:
             judge_outputs(self._committed[0], self.values[OUTPUT])
         if self._has_sharers:
             self.shared.judge(value for one in SHARED for value in self.values[one])
+        if self._has_streams:
+            words = (value for one in streams.SOURCE for value in self.values[one])
+            self.streams.judge(words, self._seen)
 
     # Kinds.
 
@@ -145,7 +172,8 @@ class Clients:
         for _ in range(2):
             self._add_producer(RECORDS)
 
-    def _add_producer(self, partitions: Sequence[TopicPartition]) -> None:
+    def _add_producer(self, partitions: Sequence[TopicPartition]) -> str:
+        """Its name."""
         process = self._process()
         producer = IdempotentProducer(
             self._world.clock,
@@ -157,7 +185,9 @@ class Clients:
             self.new_value,
         )
         self.producers.append(producer)
-        self._play(f"producer-{process}", producer.act())
+        name = f"producer-{process}"
+        self._play(name, producer.act())
+        return name
 
     def add_sharers(self) -> None:
         self._add_producer(SHARED)
@@ -233,6 +263,12 @@ class Clients:
         for number in range(MEMBERS):
             self._play(f"{name}-{number}", member(plan, f"{name}-{number}"))
 
+    def add_streams(self) -> None:
+        self._writes_words = self._add_producer(streams.SOURCE)
+        for process, number in streams.MEMBERS:
+            for name, actor in StreamsThread(self.streams, process, number).actors():
+                self._play(f"streams-{name}", actor)
+
     # Making them.
 
     def new_value(self) -> str:
@@ -251,6 +287,14 @@ class Clients:
         self.playing[name] = self._client(name).play(actor)
 
 
+def _until_set(ask: Ask) -> Talk:
+    while True:
+        answer = yield ask
+        if answer is not LOST and not any(one.error_code for one in answer.responses):
+            return
+        yield Sleep(RETRY_MS)
+
+
 KINDS: Final[dict[str, Callable[[Clients], None]]] = {
     "producers": Clients.add_producers,
     "plain": Clients.add_plain,
@@ -261,4 +305,5 @@ KINDS: Final[dict[str, Callable[[Clients], None]]] = {
     "consumers": Clients.add_consumers,
     "classic": Clients.add_classic,
     "sharers": Clients.add_sharers,
+    "streams": Clients.add_streams,
 }
