@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from kafkapy.core.errors import ErrorCode
 from kafkapy.core.ids import TopicPartition
 from kafkapy.protocol.api_keys import ApiKey
-from kafkapy.protocol.batch import NewRecord, batches, build_batch, records
+from kafkapy.protocol.batches.batch import NewRecord, batches, build_batch, records
 from kafkapy.sim.clients.actors import LOST, Ask, Sleep
 from kafkapy.sim.clients.committed_reader import visible
 from kafkapy.sim.cluster.clients.idempotent import produce
