@@ -9,7 +9,7 @@ from kafkapy.broker.groups.listing import list_groups
 from kafkapy.broker.requests.request import Answer, Call, Encoded, Fields, Hangup, Later
 from kafkapy.broker.requests.translations import optional
 from kafkapy.broker.security.authorizer.asking import would_allow
-from kafkapy.core.errors import ErrorCode, Refused
+from kafkapy.core.errors import CannotEncode, ErrorCode, Refused
 from kafkapy.group.admin import GroupsListed, ListedGroup, ListGroups
 from kafkapy.kraft.acls import CLUSTER_NAME, Operation, ResourceType
 from kafkapy.protocol.pages import Pages
@@ -58,7 +58,7 @@ class _Listing:
     def _add(self, rows: list[Fields]) -> None:
         try:
             self._pages.add(rows)
-        except AssertionError as unwritable:
+        except CannotEncode as unwritable:
             # A name may be too long for this version, as in any answer (dispatch.encode).
             self._hangup = Hangup(f"no answer can be written: {unwritable}")
 
