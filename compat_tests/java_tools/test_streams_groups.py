@@ -5,7 +5,7 @@ The expected rows are written down once and hold for both servers.
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -20,10 +20,17 @@ from compat_tests.differ.streams_cases import (
     ready_group,
 )
 from compat_tests.java_tools.tools import failing, tool
+from compat_tests.targets import Server
 from kafkapy.protocol.api_keys import ApiKey
 
 pytestmark = pytest.mark.slow
 GROUPS = "kafka-streams-groups"
+
+
+@pytest.fixture
+def broker(own_server: Callable[[], Server]) -> str:
+    """One node: what the member says goes to one connection, whoever coordinates its group."""
+    return own_server().bootstrap
 
 
 @pytest.fixture
