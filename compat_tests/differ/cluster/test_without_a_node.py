@@ -72,6 +72,7 @@ def ask_when_it_is_known(nodes: Nodes, topics: Topics) -> None:
     # The next leader is who stands first of those in sync.
     nodes.wait_for_leaders(topics.shared, {0: 1, 1: 1, 2: 3}, asked=THERE)
     wait_until_nobody_leads(nodes, topics.alone)
+    wait_until_it_is_not_named(nodes)
     ask(nodes, *topics)
 
 
@@ -122,6 +123,17 @@ def wait_until_nobody_leads(nodes: Nodes, topic: str) -> None:
         return all(one.topics[0].partitions[0].leader_id == NOBODY for one in answers)
 
     wait_for(f"nobody leads {topic}", nobody, every_s=0.05)
+
+
+def wait_until_it_is_not_named(nodes: Nodes) -> None:
+    """kafkapy knows of a death sooner, and names the broker until its session is over, too
+    (broker/metadata/recently_dead.py)."""
+
+    def is_left_out() -> bool:
+        answers = [nodes.broker(one).call(METADATA, {"topics": []}) for one in THERE]
+        return all(AWAY not in [one.node_id for one in answer.brokers] for answer in answers)
+
+    wait_for(f"node {AWAY} is not named", is_left_out, every_s=0.05)
 
 
 def wait_until_in_sync(nodes: Nodes, topics: Topics) -> None:
