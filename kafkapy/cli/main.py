@@ -119,7 +119,7 @@ def _open_what_is_closed() -> None:
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as we run
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - likewise
 
 
 def command_parser(wanted: Collection[str]) -> argparse.ArgumentParser:

@@ -30,7 +30,9 @@ def subscribe(event: ConsumerHeartbeat, member_id: str, draft: ConsumerDraft) ->
     else:
         profile = known_static_member(group, event.instance_id, member_id)
     holding = group.holding(member_id)
-    has_no_more = is_within(event.owned, holding.assigned)
+    # Asked only of one that is behind: nearly none is, and a list may be long.
+    is_behind = event.member_epoch < holding.epoch
+    has_no_more = not is_behind or is_within(event.owned, holding.assigned)
     check_epoch("consumer", holding, event.member_epoch, has_no_more=has_no_more)
     return profile
 

@@ -51,7 +51,9 @@ def heartbeat(event: StreamsHeartbeat, draft: StreamsDraft, ctx: Context, *, is_
     else:
         known_member(group, member_id)
     before, was_empty = group.holding(member_id), group.is_empty
-    has_no_more = is_within(event.owned, before)
+    # Asked only of one that is behind: nearly none is, and a list may be long.
+    is_behind = event.member_epoch < before.epoch
+    has_no_more = not is_behind or is_within(event.owned, before)
     check_epoch("streams", before, event.member_epoch, has_no_more=has_no_more)
     standing = group.profiles.get(member_id)
     profile = _updated(standing or Profile(member_id), event)
